@@ -95,6 +95,7 @@ class StorageSettings(Settings):
     fencing: str
     policy: str
     fence_on_acquire: bool = False
+    logged: bool = True  # does it log each accepted write itself, for the commit order?
     recorded: int = 0  # bytes that all clients recorded, once they are done
 
 

@@ -19,7 +19,7 @@ from harness.core.exit_codes import ExitCode, of_error
 from harness.core.printing import say
 from harness.processes import import_path
 
-SWEEPING = {"run", "recheck", "shrink", "zoo", "campaign", "card"}
+SWEEPING = {"run", "recheck", "shrink", "zoo", "campaign", "card", "bench"}
 """The commands that first remove what killed runs left behind; `clean` itself reports more."""
 
 _NEXT_CHOICE = "\n\t"

@@ -125,7 +125,7 @@ class ClientPool:
         deadline = time.monotonic() + GRACE
         while time.monotonic() < deadline and any(each.exitcode is None for each in self.processes):
             time.sleep(_POLL)
-        _end(self.processes)
+        end(self.processes)
 
 
 @contextmanager
@@ -143,15 +143,15 @@ def started(
     clients = ClientPool(state, folder, context)
     processes = clients.processes
     server: psutil.Process | None = None
-    atexit.register(_end, processes)  # a signal may come where no block ends them, and they would be joined
+    atexit.register(end, processes)  # a signal may come where no block ends them, and they would be joined
     try:
         for number in range(count):
             clients.start(number)
             server = server or _parent_of(processes[number])
         yield clients
     finally:
-        _end(processes)
-        atexit.unregister(_end)
+        end(processes)
+        atexit.unregister(end)
         if server is not None:
             process_tree.end_offspring(server)  # it has adopted the orphans of the clients
 
@@ -163,7 +163,8 @@ def _parent_of(process: ForkServerProcess) -> psutil.Process | None:
     return None
 
 
-def _end(processes: Sequence[ForkServerProcess]) -> None:
+def end(processes: Sequence[ForkServerProcess]) -> None:
+    """Kill processes with all their child processes, and wait for them."""
     begun = [process for process in processes if process.pid is not None]
     for process in begun:
         if process.exitcode is None:  # otherwise its pid may have been reused

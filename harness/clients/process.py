@@ -26,7 +26,7 @@ from typing import Any
 from harness.clients.recorder import RecordedSession, Recorder
 from harness.clients.shared_state import SharedProgress, SharedState
 from harness.core.errors import ResourceExhaustedError
-from harness.files.logs import open_log
+from harness.files.logs import take_output
 from harness.files.run_folder import EVENTS, LOGS
 from harness.processes.die_with_parent import adopt_orphans, die_with_parent
 from harness.processes.process_tree import end_children
@@ -72,7 +72,7 @@ def main(client: int, state: SharedState, folder: Path, tasks: Connection) -> No
     die_with_parent()
     adopt_orphans()
     try:
-        _log_to(folder / LOGS / f"client-{client}.log")
+        take_output(folder / LOGS / f"client-{client}.log")
         _run_client(client, state, folder, tasks, leaving)
     except (ResourceExhaustedError, OSError) as error:
         state.clients[client].used_up = error.errno or 0
@@ -112,13 +112,6 @@ def _run_client(
         state.clients[client].no_token = 1
         sys.exit(str(error))
     recorder.close()
-
-
-def _log_to(path: Path) -> None:
-    log = open_log(path)
-    os.dup2(log, 1)
-    os.dup2(log, 2)
-    os.close(log)
 
 
 def _uncounted(_f: str, _answer: Answer) -> None:

@@ -75,6 +75,16 @@ class DockerCluster:
         """Return where this client reaches that server: its own proxy."""
         return replace(self.proxies[NetworkEdge(client, server)], login=self.known[server].address.login)
 
+    def direct(self, server: str) -> Address:
+        """Return the address of a container, if this machine is in its network; Docker Desktop's is not."""
+        known = self.known[server].address
+        inside = replace(known, host=self._container(server).address(), port=self.known[server].upstream.port)
+        return inside if is_ready(self.known[server].system, inside) else known
+
+    def execute(self, server: str, command: Sequence[str]) -> str:
+        """Run a program in the container of a server."""
+        return self._container(server).run(list(command))
+
     def environment(self) -> dict[str, Any]:
         """Return the versions of the servers and of Docker, and the images with their ids and digests."""
         with as_infrastructure_errors():

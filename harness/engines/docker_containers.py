@@ -60,6 +60,11 @@ class Container:
         """Return its address in one of its networks."""
         return str(self._inspected()["NetworkSettings"]["Networks"][network]["IPAddress"])
 
+    def address(self) -> str:
+        """Return its address in the first of its networks."""
+        networks = self._inspected()["NetworkSettings"]["Networks"]
+        return str(next(iter(networks.values()))["IPAddress"])
+
     def check(self) -> None:
         """Raise ServerNotReadyError, with its last log lines, if it has ended or is unhealthy."""
         seen = self._inspected()
@@ -163,15 +168,16 @@ class Container:
             self.client.api.start(self.id)
         self._expect("running")
 
-    def run(self, command: list[str]) -> None:
-        """Run a command in it; InfrastructureError if that fails."""
+    def run(self, command: list[str]) -> str:
+        """Run a command in it, and return what it prints; InfrastructureError if it fails."""
         with as_infrastructure_errors():
             execution: str = self.client.api.exec_create(self.id, command)["Id"]
             said: bytes = self.client.api.exec_start(execution)
             code = self.client.api.exec_inspect(execution)["ExitCode"]
+        output = said.decode("utf-8", errors="replace").strip()
         if code:
-            output = said.decode("utf-8", errors="replace").strip()
             raise InfrastructureError(f"{self.name}: {command[0]} ended with status {code}: {output}")
+        return output
 
     def image(self) -> dict[str, Any]:
         """Return its image's name, id, and digests in registries, if any."""

@@ -41,6 +41,15 @@ class Cluster(Protocol):
     def edge(self, client: int, server: str) -> Address:
         """Return where this client reaches that server: through its own proxy if there are proxies."""
 
+    def direct(self, server: str) -> Address:
+        """Return where this machine reaches a server with nothing in between, if there is such a way."""
+
+    def execute(self, server: str, command: Sequence[str]) -> str | None:
+        """Run a program next to a server, and return what it prints; None if nothing can run there.
+
+        Raises InfrastructureError if it fails.
+        """
+
     def check(self) -> None:
         """Raise ServerNotReadyError, with its last log lines, if one of the servers has ended."""
 

@@ -60,8 +60,19 @@ class JoinedCluster:
 
     def edge(self, client: int, server: str) -> Address:
         """Return where this client reaches that server."""
+        return self._cluster_of(server).edge(client, server)
+
+    def direct(self, server: str) -> Address:
+        """Return where this machine reaches that server with nothing in between."""
+        return self._cluster_of(server).direct(server)
+
+    def execute(self, server: str, command: Sequence[str]) -> str | None:
+        """Run a program next to a started server."""
+        return self._cluster_of(server).execute(server, command)
+
+    def _cluster_of(self, server: str) -> Cluster:
         attached = server in (each.name for each in self.attached.servers)
-        return (self.attached if attached else self.started).edge(client, server)
+        return self.attached if attached else self.started
 
     def check(self) -> None:
         """Raise ServerNotReadyError if a started server, or a proxy, has ended."""

@@ -81,6 +81,13 @@ class LocalCluster:
         direct = {each.name: each.address for each in self.servers}[server]
         return replace(self.proxies.get(NetworkEdge(client, server), direct), login=direct.login)
 
+    def direct(self, server: str) -> Address:
+        """Return the address of a server: its clients' proxies are elsewhere."""
+        return next(each.address for each in self.servers if each.name == server)
+
+    def execute(self, server: str, command: Sequence[str]) -> None:
+        """Run nothing: Fencepost knows no tools of this machine."""
+
     def check(self) -> None:
         """Raise ServerNotReadyError, with its last log lines, if a server ended that no fault has killed."""
         with self.changing:

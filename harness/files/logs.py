@@ -37,6 +37,14 @@ def open_log(path: Path, *, new: bool = False, read: bool = False) -> int:
     return os.open(path, access | _GROWING | (os.O_EXCL if new else 0), PRIVATE)
 
 
+def take_output(path: Path) -> None:
+    """Write everything that this process prints to a log."""
+    log = open_log(path)
+    os.dup2(log, 1)
+    os.dup2(log, 2)
+    os.close(log)
+
+
 @contextmanager
 def limited(folder: Path) -> Iterator[set[str]]:
     """Keep every log in a folder within the limit; yield a set that collects the names of cut logs."""

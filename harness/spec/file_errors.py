@@ -16,6 +16,7 @@ from checkers.text.printable import shorten, without_passwords
 from checkers.text.redaction import HIDDEN, names_a_password
 from harness.core.suggestions import did_you_mean
 from harness.nemesis.faults import FAULTS
+from harness.spec.bench import BenchSpec
 from harness.spec.fields import HAZARDS, OWN, PATTERNS, kind_of
 from harness.spec.locks import LOCKS
 from harness.spec.models import ClientSpec, Target, WorkloadSpec
@@ -182,6 +183,13 @@ def _what(detail: ErrorDetails, key: Key, data: Mapping[str, Any]) -> str:
     return in_words(detail, WORDS | WORDS_OF_FAULTS if is_fault else WORDS)
 
 
+_WITHOUT_KINDS: Mapping[str, type[BaseModel]] = {
+    "bench": BenchSpec,
+    "client": ClientSpec,
+    "workload": WorkloadSpec,
+}
+
+
 def _section_name(key: Key) -> str:
     section = [str(part) for part in key[:-1]]
     return "a target" if not section else f"[{section[0]}]" if len(section) == 1 else "this fault"
@@ -194,7 +202,7 @@ def _keys(section: Key, data: Mapping[str, Any]) -> list[str]:
         kinds, kind = KINDS[section[0]], kind_of(_at(data, section))
         models = (kinds[kind],) if isinstance(kind, str) and kind in kinds else kinds.values()
     else:
-        models = (ClientSpec if section == ("client",) else WorkloadSpec,)
+        models = (_WITHOUT_KINDS[str(section[0])],)
     return keys_of(*models)
 
 

@@ -21,6 +21,7 @@ from harness.core.duration import NS
 from harness.core.fields import STRICT, Duration, at_most
 from harness.nemesis.faults import FaultSpec
 from harness.nemesis.reach import ServersOfSides
+from harness.spec.bench import BenchSpec
 from harness.spec.fields import NAME_PATTERN, Anomalies, Expectation, Minima
 from harness.spec.locks import LockSpec
 from harness.spec.storages import StorageSpec
@@ -125,6 +126,8 @@ class Target(BaseModel):
     """May several faults be in force on one side (the clients, the lock service, the storage)?"""
     require: Minima = Field(default_factory=dict, validate_default=True)
     """The minimum counts of challenges for a run to be valid."""
+    bench: BenchSpec = Field(default_factory=BenchSpec)
+    """What `fencepost bench` must measure."""
     vary: Vary = Field(default_factory=dict)
     """Dotted keys, each with a list of values: every run draws one value of each from its seed."""
     reuse: bool | None = Field(None, json_schema_extra={"type": "boolean"})

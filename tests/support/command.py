@@ -18,7 +18,7 @@ from tests.support.warm_command import WarmCommand
 
 FENCEPOST = [sys.executable, "-m", "harness.cli"]
 DEADLINE = 300  # s; a guard, far beyond what a call takes on a slow machine
-STARTS_CLIENTS = {"run", "zoo", "campaign", "shrink"}
+STARTS_CLIENTS = {"run", "zoo", "campaign", "shrink", "bench"}
 STARTS_NONE = {
     "--dry-run",
     "--no-runs",

@@ -49,6 +49,20 @@ ENGINES = {
 }
 """The fixtures of the engines of systems that the local engine lacks."""
 
+FENCINGS = {
+    "sqlite": ["conditional-update"],
+    "postgres": ["conditional-update", "select-for-update", "upsert"],
+    "etcd": ["transaction"],
+    "redis": ["script"],
+    "zookeeper": ["version-check"],
+    "dynamodb": ["conditional-expression"],
+    "s3": ["if-match"],
+}
+MAKES_ITS_ITEMS = {"upsert", "conditional-expression", "if-match"}
+"""Fencings whose first write creates the resource."""
+IN_CONTAINERS = {"zookeeper", "dynamodb", "s3"}
+"""Storages that the local engine lacks."""
+
 CommitsOf = Callable[[str], list[tuple[Any, Any]]]
 """The token and the value of each accepted write of a resource."""
 

@@ -35,6 +35,12 @@ which deletes everything under the run's names, and returns how much that was.""
 WITH_TRIAL = REMOVABLE - {"dynamodb"}
 """Kinds that can be set up, used and removed within a moment; AWS takes seconds for a table."""
 
+WITH_LOG = frozenset({"postgres", "redis", "sqlite", "zookeeper"})
+"""Kinds that log each accepted write themselves, unless `settings.logged` is false."""
+
+WITH_SHARED_CONNECTION = STORAGES.keys() - {"http"}
+"""Kinds whose clients have `sharing(settings)`: a client with other settings on the same connection."""
+
 WITH_COMMIT_ORDER = STORAGES.keys() - {"http"}
 """Kinds that always know the order in which they accepted the writes; an HTTP service may know it."""
 

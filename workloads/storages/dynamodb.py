@@ -42,11 +42,11 @@ _GUARD = {
 class DynamodbStorage:
     """One client of the register."""
 
-    def __init__(self, client: Any, settings: StorageSettings) -> None:
+    def __init__(self, client: Any, notice: SentNotice, settings: StorageSettings) -> None:
         self._client = client
+        self._notice = notice
         self._table = _table(settings)
         self._guard = None if settings.fencing == "none" else _GUARD[settings.policy]
-        self._notice = SentNotice(client, "dynamodb.UpdateItem")
 
     def write(self, resource: str, token: int | None, value: str, sent: Callable[[], None]) -> None:
         """Write with a token, fenced as configured."""
@@ -84,10 +84,15 @@ class DynamodbStorage:
         """Drop the connection: the next call opens a new one."""
         self._client.close()
 
+    def sharing(self, settings: StorageSettings) -> DynamodbStorage:
+        """Make a client with other settings on the same connection."""
+        return DynamodbStorage(self._client, self._notice, settings)
+
 
 def connect(settings: StorageSettings) -> DynamodbStorage:
     """Make a client."""
-    return DynamodbStorage(_client("dynamodb", settings), settings)
+    client = _client("dynamodb", settings)
+    return DynamodbStorage(client, SentNotice(client, "dynamodb.UpdateItem"), settings)
 
 
 def set_up(settings: StorageSettings, resources: Sequence[str]) -> None:  # noqa: ARG001 - writes create items

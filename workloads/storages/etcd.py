@@ -132,10 +132,18 @@ class EtcdStorage:
         """Connect to the next member."""
         self._connection.reconnect()
 
+    def sharing(self, settings: StorageSettings) -> EtcdStorage:
+        """Make a client with other settings on the same connection."""
+        return _on(self._connection, settings)
+
 
 def connect(settings: StorageSettings) -> EtcdStorage:
     """Make a client."""
-    return EtcdStorage(connection(settings), settings.fencing, settings.policy, settings.names)
+    return _on(connection(settings), settings)
+
+
+def _on(connection: Connection, settings: StorageSettings) -> EtcdStorage:
+    return EtcdStorage(connection, settings.fencing, settings.policy, settings.names)
 
 
 def set_up(settings: StorageSettings, resources: Sequence[str]) -> None:

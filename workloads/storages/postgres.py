@@ -37,23 +37,23 @@ CREATE TABLE audit (
     CHECK (fence = (value IS NULL))
 )
 """
-_ACCEPTED = """, logged AS (
+_LOGGED = """WITH written AS (
+{statement}
+), logged AS (
     INSERT INTO audit (resource, token, value)
     SELECT resource, token, value FROM written RETURNING seq
 )
 SELECT (SELECT count(*) FROM logged), (SELECT count(*) FROM register WHERE resource = $1)
 """
-_UPDATE = """WITH written AS (
+_UPDATE = """
     UPDATE register SET value = $3, token = $2, mark = $2 WHERE resource = $1 {guard}
-    RETURNING resource, token, value
-)"""
-_UPSERT = """WITH written AS (
+    RETURNING resource, token, value"""
+_UPSERT = """
     INSERT INTO register (resource, token, mark, value) VALUES ($1, $2, $2, $3)
     ON CONFLICT (resource) DO UPDATE
     SET value = excluded.value, token = excluded.token, mark = excluded.mark
     WHERE register.mark {below} excluded.mark
-    RETURNING resource, token, value
-)"""
+    RETURNING resource, token, value"""
 _BELOW = {"strict": "<", "inclusive": "<="}
 _FENCE = """WITH raised AS (
     INSERT INTO register (resource, token, mark) VALUES ($1, 0, $2)
@@ -100,14 +100,21 @@ def _login(settings: StorageSettings) -> dict[str, str]:
 class PostgresStorage:
     """One client of the register."""
 
-    def __init__(self, connection: PostgresConnection, fencing: str, policy: str) -> None:
+    def __init__(
+        self, connection: PostgresConnection, fencing: str, policy: str, *, logged: bool = True
+    ) -> None:
         self._connection = connection
         self._below = _BELOW[policy]
         self._inclusive = policy == "inclusive"
         self._fencing = fencing
         guard = "" if fencing == "none" else f"AND mark {self._below} $2"
-        self._update = _UPDATE.format(guard=guard) + _ACCEPTED
-        self._upsert = _UPSERT.format(below=self._below) + _ACCEPTED
+        self._logged = logged
+        self._update = self._statement(_UPDATE.format(guard=guard))
+        self._unguarded = self._statement(_UPDATE.format(guard=""))
+        self._upsert = self._statement(_UPSERT.format(below=self._below))
+
+    def _statement(self, write: str) -> str:
+        return _LOGGED.format(statement=write) if self._logged else write
 
     def write(self, resource: str, token: int | None, value: str, sent: Callable[[], None]) -> None:
         """Write with a token, fenced as configured."""
@@ -119,7 +126,11 @@ class PostgresStorage:
         self._expect_row(self._connection.execute(statement, (resource, number, value), sent), resource)
 
     def _expect_row(self, rows: list[tuple[bytes | None, ...]], resource: str) -> None:
-        accepted, existing = (int(cell or 0) for cell in rows[0])
+        if self._logged:
+            accepted, existing = (int(cell or 0) for cell in rows[0])
+        else:
+            accepted = len(rows)
+            existing = accepted or self.read(resource) != (None, 0)
         if accepted:
             return
         if existing or self._fencing == "upsert":  # it conflicted with a row not yet visible
@@ -129,8 +140,8 @@ class PostgresStorage:
     def _write_under_row_lock(self, resource: str, token: int, value: str, sent: Callable[[], None]) -> None:
         with transaction(self._connection):
             self._compare(resource, token)
-            unguarded = _UPDATE.format(guard="") + _ACCEPTED
-            self._expect_row(self._connection.execute(unguarded, (resource, token, value), sent), resource)
+            written = self._connection.execute(self._unguarded, (resource, token, value), sent)
+            self._expect_row(written, resource)
 
     def _compare(self, resource: str, token: int) -> None:
         rows = self._connection.execute(
@@ -159,6 +170,10 @@ class PostgresStorage:
         """Drop the connection: the next call opens a new one."""
         self._connection.close()
 
+    def sharing(self, settings: StorageSettings) -> PostgresStorage:
+        """Make a client with other settings on the same connection."""
+        return _on(self._connection, settings)
+
 
 @contextmanager
 def transaction(connection: PostgresConnection) -> Iterator[None]:
@@ -177,7 +192,11 @@ def transaction(connection: PostgresConnection) -> Iterator[None]:
 
 def connect(settings: StorageSettings) -> PostgresStorage:
     """Make a client."""
-    return PostgresStorage(make_connection(settings), settings.fencing, settings.policy)
+    return _on(make_connection(settings), settings)
+
+
+def _on(connection: PostgresConnection, settings: StorageSettings) -> PostgresStorage:
+    return PostgresStorage(connection, settings.fencing, settings.policy, logged=settings.logged)
 
 
 def set_up(settings: StorageSettings, resources: Sequence[str]) -> None:

@@ -57,7 +57,11 @@ return 'accepted'
 )
 _WRITE = """
 redis.call('HSET', KEYS[1], 'mark', token, 'token', token, 'value', ARGV[2])
+"""
+_LOG = """
 redis.call('XADD', KEYS[2], '*', 'resource', ARGV[3], 'token', token, 'value', ARGV[2])
+"""
+_ACCEPTED = """
 return 'accepted'
 """
 NEVER = "false"
@@ -78,10 +82,10 @@ class Commands(Protocol):
 class RedisStorage:
     """One client of the register; `stale` is its script's condition on `token` and `mark`, two strings."""
 
-    def __init__(self, connection: Commands, stale: str, names: str = "") -> None:
+    def __init__(self, connection: Commands, stale: str, names: str = "", *, logged: bool = True) -> None:
         self._connection = connection
         self._names = names
-        self._write = _COMPARE.format(stale=stale) + _WRITE
+        self._write = _COMPARE.format(stale=stale) + _WRITE + (_LOG if logged else "") + _ACCEPTED
 
     def write(self, resource: str, token: int | None, value: str, sent: Callable[[], None]) -> None:
         """Write with a token, fenced as configured."""
@@ -107,11 +111,19 @@ class RedisStorage:
         """Drop the connection: the next call opens a new one."""
         self._connection.close()
 
+    def sharing(self, settings: StorageSettings) -> RedisStorage:
+        """Make a client with other settings on the same connection."""
+        return _on(self._connection, settings)
+
 
 def connect(settings: StorageSettings) -> RedisStorage:
     """Make a client."""
+    return _on(connection(settings), settings)
+
+
+def _on(connection: Commands, settings: StorageSettings) -> RedisStorage:
     stale = NEVER if settings.fencing == "none" else STALE[settings.policy]
-    return RedisStorage(connection(settings), stale, settings.names)
+    return RedisStorage(connection, stale, settings.names, logged=settings.logged)
 
 
 def set_up(settings: StorageSettings, resources: Sequence[str]) -> None:

@@ -102,6 +102,10 @@ class S3Storage:
         """Drop the connection: the next call opens a new one."""
         self._bucket.close()
 
+    def sharing(self, settings: StorageSettings) -> S3Storage:
+        """Make a client with other settings on the same connection."""
+        return S3Storage(settings, self._bucket)
+
 
 def connect(settings: StorageSettings) -> S3Storage:
     """Make a client."""

@@ -38,22 +38,41 @@ _LOG = "INSERT INTO audit (resource, token, value) VALUES (:resource, :token, :v
 _LOG_FENCE = "INSERT INTO audit (resource, token, fence) VALUES (:resource, :token, 1)"
 
 
-class SqliteStorage:
-    """One client of the register."""
+class _Connection:
+    """A connection that the first call opens."""
 
     def __init__(self, settings: StorageSettings) -> None:
         self._settings = settings
-        self._update = _UPDATE + ("" if settings.fencing == "none" else _GUARD[settings.policy])
         self._connection: sqlite3.Connection | None = None
+
+    def opened(self) -> sqlite3.Connection:
+        if self._connection is None:
+            self._connection = _open(self._settings)
+        return self._connection
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+
+class SqliteStorage:
+    """One client of the register."""
+
+    def __init__(self, settings: StorageSettings, connection: _Connection) -> None:
+        self._logged = settings.logged
+        self._update = _UPDATE + ("" if settings.fencing == "none" else _GUARD[settings.policy])
+        self._connection = connection
 
     def write(self, resource: str, token: int | None, value: str, sent: Callable[[], None]) -> None:
         """Write with a token, fenced as configured; calls `sent` before the commit."""
-        connection = self._opened()
+        connection = self._connection.opened()
         with _transaction(connection):
             row = {"resource": resource, "token": as_stored(token), "value": value}
             if connection.execute(self._update, row).rowcount == 0:
                 self._explain(connection, resource)
-            connection.execute(_LOG, row)
+            if self._logged:
+                connection.execute(_LOG, row)
             sent()
 
     def _explain(self, connection: sqlite3.Connection, resource: str) -> None:
@@ -65,12 +84,12 @@ class SqliteStorage:
     def read(self, resource: str) -> tuple[str | None, int | None]:
         """Return the value and the token of the last accepted write."""
         query = "SELECT value, token FROM register WHERE resource = ?"
-        value, token = self._opened().execute(query, (resource,)).fetchone() or (None, 0)
+        value, token = self._connection.opened().execute(query, (resource,)).fetchone() or (None, 0)
         return value, from_stored(token)
 
     def fence(self, resource: str, token: int) -> None:
         """Raise the mark to a token and keep the value."""
-        connection = self._opened()
+        connection = self._connection.opened()
         with _transaction(connection):
             row = {"resource": resource, "token": token}
             if connection.execute(_FENCE, row).rowcount == 0:
@@ -79,14 +98,11 @@ class SqliteStorage:
 
     def reconnect(self) -> None:
         """Drop the connection with its open transaction: the next call opens a new one."""
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+        self._connection.close()
 
-    def _opened(self) -> sqlite3.Connection:
-        if self._connection is None:
-            self._connection = _open(self._settings)
-        return self._connection
+    def sharing(self, settings: StorageSettings) -> SqliteStorage:
+        """Make a client with other settings on the same connection."""
+        return SqliteStorage(settings, self._connection)
 
 
 @contextmanager
@@ -114,7 +130,7 @@ def _roll_back(connection: sqlite3.Connection) -> None:
 
 def connect(settings: StorageSettings) -> SqliteStorage:
     """Make a client."""
-    return SqliteStorage(settings)
+    return SqliteStorage(settings, _Connection(settings))
 
 
 def set_up(settings: StorageSettings, resources: Sequence[str]) -> None:

@@ -28,14 +28,33 @@ ANY_VERSION = -1
 _PAGE = 1000  # entries of the log read at a time
 
 
-class ZookeeperStorage:
-    """One client of the register."""
+class _Connection:
+    """A session that the first call opens, and the first one after it was lost opens again."""
 
     def __init__(self, settings: StorageSettings) -> None:
         self._settings = settings
+        self._session: ZookeeperSession | None = None
+
+    def opened(self) -> ZookeeperSession:
+        if self._session is None or self._session.is_lost:
+            self.close()
+            self._session = _session(self._settings)
+        return self._session
+
+    def close(self) -> None:
+        if self._session:
+            self._session.close()
+            self._session = None
+
+
+class ZookeeperStorage:
+    """One client of the register."""
+
+    def __init__(self, settings: StorageSettings, connection: _Connection) -> None:
+        self._settings = settings
         self._names = settings.names
         self._guarded = settings.fencing != "none"
-        self._session: ZookeeperSession | None = None
+        self._connection = connection
 
     def write(self, resource: str, token: int | None, value: str, sent: Callable[[], None]) -> None:
         """Write with a token, fenced as configured."""
@@ -58,11 +77,12 @@ class ZookeeperStorage:
 
         def add(transaction: Any) -> None:
             transaction.set_data(_path(resource, self._names), _encoded(state), version)
-            transaction.create(
-                f"{_log(self._names)}/w-", _encoded({"resource": resource, **logged}), sequence=True
-            )
+            if self._settings.logged:
+                transaction.create(
+                    f"{_log(self._names)}/w-", _encoded({"resource": resource, **logged}), sequence=True
+                )
 
-        answers = self._opened().transact(add, sent)
+        answers = self._connection.opened().transact(add, sent)
         refusals = [each for each in answers if isinstance(each, Exception)]
         refusal = next((each for each in refusals if not isinstance(each, RolledBackError)), None)
         if isinstance(refusal, NoNodeError):
@@ -97,7 +117,7 @@ class ZookeeperStorage:
             raise NotApplied(str(error)) from error
 
     def _state(self, resource: str) -> tuple[dict[str, Any], int]:
-        data, stat = self._opened().call("get", _path(resource, self._names))
+        data, stat = self._connection.opened().call("get", _path(resource, self._names))
         return json.loads(data), stat.version
 
     def read(self, resource: str) -> tuple[str | None, int | None]:
@@ -120,20 +140,16 @@ class ZookeeperStorage:
 
     def reconnect(self) -> None:
         """Drop the session: the next call opens a new one."""
-        if self._session:
-            self._session.close()
-            self._session = None
+        self._connection.close()
 
-    def _opened(self) -> ZookeeperSession:
-        if self._session is None or self._session.is_lost:
-            self.reconnect()
-            self._session = _session(self._settings)
-        return self._session
+    def sharing(self, settings: StorageSettings) -> ZookeeperStorage:
+        """Make a client with other settings in the same session."""
+        return ZookeeperStorage(settings, self._connection)
 
 
 def connect(settings: StorageSettings) -> ZookeeperStorage:
     """Make a client."""
-    return ZookeeperStorage(settings)
+    return ZookeeperStorage(settings, _Connection(settings))
 
 
 def set_up(settings: StorageSettings, resources: Sequence[str]) -> None:

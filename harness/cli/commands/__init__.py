@@ -1,6 +1,7 @@
 """The commands: one file each, registered here."""
 
 from harness.cli.commands.atlas import atlas
+from harness.cli.commands.bench import bench
 from harness.cli.commands.campaign import campaign
 from harness.cli.commands.card import card
 from harness.cli.commands.check_client import check_client
@@ -30,6 +31,7 @@ COMMANDS = (
     validate,
     check_client,
     card,
+    bench,
     atlas,
     targets,
     zoo,

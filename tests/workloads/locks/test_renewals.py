@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -61,7 +62,7 @@ def test_a_second_hold_is_renewed_in_place_of_the_first(renewals: Renewals, sess
 def test_one_thread_renews_all_holds(renewals: Renewals, session: Session) -> None:
     for owner in ("0-1", "0-2", "0-3"):
         hold(renewals, owner)
-        assert wait_for(lambda owner=owner: owner in session.renewed)
+        assert wait_for(partial(session.renewed.count, owner))
         renewals.stop()
 
     assert len(session.threads) == 1

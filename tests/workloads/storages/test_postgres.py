@@ -1,4 +1,4 @@
-"""The register on a real PostgreSQL: the outcomes of calls; its ways to fence are in `test_every_storage.py`."""
+"""The register on a real PostgreSQL: the outcomes of calls; its ways to fence are in `every_storage/`."""
 
 from __future__ import annotations
 

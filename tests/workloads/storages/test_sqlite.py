@@ -1,4 +1,4 @@
-"""SQLite as a register: several clients, one file; what all storages share is in `test_every_storage.py`."""
+"""SQLite as a register: several clients, one file; what all storages share is in `every_storage/`."""
 
 from __future__ import annotations
 

@@ -1,0 +1,1 @@
+"""Measure what a lock and a fence cost, without faults, on the servers of a target."""

@@ -1,0 +1,167 @@
+"""Measure a target's lock and its fences: put each load on its servers three times, and judge."""
+
+from __future__ import annotations
+
+import os
+import platform
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from harness.bench import calibration
+from harness.bench.document import BenchDocument, MachineDocument
+from harness.bench.requirements import judged
+from harness.bench.results import LoadResults, rounds_document
+from harness.bench.series import (
+    PER_CYCLE,
+    REPETITIONS,
+    SHARES,
+    BenchSeries,
+    RoundsSeries,
+    lock_series,
+    open_series,
+    rounds_series,
+    windows,
+    write_series,
+)
+from harness.bench.workers import BenchWorkers
+from harness.core.duration import NS
+from harness.spec import Target
+
+SHORTEST = NS["s"] // 5  # ns; of one repetition of a series
+AHEAD = NS["s"] // 20  # ns; until all clients have their order
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BenchOptions:
+    """The options of a bench, without its target."""
+
+    lasts: int  # ns; all measurements together
+    max_rate: float | None = None  # requests a second of all clients together
+    benches: Path = Path("benches")
+    command: tuple[str, ...] = ()
+    again: tuple[str, ...] = ()
+
+
+@dataclass(slots=True, kw_only=True)
+class Bench:
+    """One bench in progress: what is known so far can be written at any moment."""
+
+    target: Target
+    options: BenchOptions
+    folder: Path
+    engine: str
+    say: Say
+    began: str
+    load: float
+    interrupted: bool = False
+    versions: dict[str, str] = field(default_factory=dict)
+    calibrations: list[float] = field(default_factory=list)
+    found: dict[BenchSeries, LoadResults] = field(default_factory=dict)
+    rounds: dict[RoundsSeries, list[np.ndarray]] = field(default_factory=dict)
+
+    @property
+    def closed(self) -> list[BenchSeries]:
+        """The series that are known from the start."""
+        return [*lock_series(), *write_series(self.target)]
+
+    @property
+    def lasts(self) -> int:
+        """How long one repetition of a series lasts (ns)."""
+        opened = len(SHARES) + (self.target.bench.acquire_rate is not None)
+        series = len(self.closed) + len(list(rounds_series(self.target))) + opened
+        return max(SHORTEST, self.options.lasts // (series * REPETITIONS))
+
+    def measure(self, clients: BenchWorkers) -> None:
+        """Put all loads on the servers, and repeat them; the open loops come last: they need the rates."""
+        self.calibrations.append(calibration.calibrate())
+        in_rounds = list(rounds_series(self.target))
+        for repetition in range(REPETITIONS):
+            self.say(f"  repetition {repetition + 1} of {REPETITIONS}: {len(self.closed)} loads")
+            for series in self.closed:
+                self._measure(clients, series)
+            for each in in_rounds:
+                self._measure_rounds(clients, each)
+            self.calibrations.append(calibration.calibrate())
+        rates = self._offered()
+        for repetition in range(REPETITIONS if rates else 0):
+            self.say(f"  repetition {repetition + 1} of {REPETITIONS}: {len(rates)} offered rates")
+            for series in open_series(rates):
+                self._measure(clients, series)
+        self.calibrations.append(calibration.calibrate())
+
+    def _measure(self, clients: BenchWorkers, series: BenchSeries) -> None:
+        limit = self.options.max_rate
+        if limit is not None and series.writing is None:
+            limit /= PER_CYCLE
+        rate = limit if series.offered is None else min(series.offered, limit or series.offered)
+        window = windows(
+            series.clients,
+            time.monotonic_ns() + AHEAD,
+            self.lasts,
+            rate,
+            is_open=series.offered is not None,
+        )
+        orders = [series.order(client, window(client)) for client in range(series.clients)]
+        measured = clients.carry_out(orders)
+        self.found.setdefault(series, LoadResults(series.operation)).add(measured)
+
+    def _measure_rounds(self, clients: BenchWorkers, series: RoundsSeries) -> None:
+        limit = self.options.max_rate
+        window = windows(
+            series.clients,
+            time.monotonic_ns() + AHEAD,
+            self.lasts,
+            limit and limit / len(series.writings),
+            is_open=False,
+        )
+        orders = [series.order(client, window(client)) for client in range(series.clients)]
+        measured = clients.carry_out(orders)
+        rows = [each.rounds for each in measured if len(each.rounds)]
+        self.rounds.setdefault(series, []).append(
+            np.concatenate(rows) if rows else np.empty((0, len(series.writings)), dtype=np.int64)
+        )
+
+    def _offered(self) -> list[float]:
+        """Return the rates of the open loops: shares of the highest, and the required one."""
+        highest = max(
+            (self.found[each].document(each, self.lasts / NS["s"]).rate.value or 0)
+            for each in lock_series()
+            if each.is_uncontended
+        )
+        required = self.target.bench.acquire_rate
+        shares = [highest * share for share in SHARES] if highest else []
+        return [*shares, *([required] if required is not None else [])]
+
+    def document(self) -> BenchDocument:
+        """Return what is known so far, and what it says of the requirements."""
+        seconds, spread = self.lasts / NS["s"], calibration.spread_of(self.calibrations)
+        found = BenchDocument(
+            target=self.target.name,
+            lock=self.target.lock.kind,
+            storage=self.target.storage.kind,
+            fencing=self.target.storage.fencing,
+            engine=self.engine,
+            began=self.began,
+            seconds=round(seconds, 3),
+            max_rate=self.options.max_rate,
+            interrupted=self.interrupted,
+            machine=MachineDocument(
+                cpus=os.cpu_count() or 1,
+                governor=calibration.governor(),
+                kernel=f"{platform.system()} {platform.release()}",
+                load=round(self.load, 2),
+                calibrations=[round(each) for each in self.calibrations],
+                spread=round(spread, 3),
+                is_noisy=calibration.is_noisy(self.calibrations),
+            ),
+            series=[each.document(series, seconds) for series, each in self.found.items()],
+            rounds=[rounds_document(series, each, self.target) for series, each in self.rounds.items()],
+            requirements=[],
+            versions=self.versions,
+        )
+        return judged(found, self.target.bench)

@@ -1,0 +1,178 @@
+"""What a bench found, as bench.json has it: fields may be added, never renamed.
+
+Latencies are in ms, rates a second. A percentile that was not reached, because too many operations failed,
+is null.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import msgspec
+
+from harness.bench.intervals import TOO_DIFFERENT, Decision, Interval, spread
+from harness.bench.latencies import ENOUGH_FOR_P999, Latencies
+from harness.core.duration import NS
+
+BENCH = "bench.json"
+
+
+class IntervalDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """A figure, and the bounds of its 95 % interval; null: there is none."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+
+    @property
+    def interval(self) -> Interval:
+        """The same with infinite bounds."""
+        low = -math.inf if self.low is None else self.low
+        high, value = (math.inf if each is None else each for each in (self.high, self.value))
+        return Interval(low, value, high)
+
+
+class LatencyDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """The latencies of one operation (ms), and how many ended in each way."""
+
+    count: int  # that ended ok
+    failed: int
+    unknown: int
+    unsent: int
+    error: str  # the first one
+    mean: float
+    p50: float | None
+    p90: float | None
+    p99: IntervalDocument
+    p999: float | None  # null also with fewer than 10,000 samples
+    max: float | None
+
+
+class SeriesDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """One load, measured in several repetitions."""
+
+    key: str  # names it in another bench too, such as "acquire/8 clients/8 resources"
+    operation: str  # "acquire" or "write"
+    fencing: str  # "": of a lock
+    clients: int
+    resources: int
+    offered: float | None  # operations a second of an open loop; null: each client as fast as it can
+    rate: IntervalDocument  # that ended ok, a second
+    latencies: dict[str, LatencyDocument]  # by operation
+    medians: list[float | None]  # ms; of each repetition
+    is_noisy: bool  # do the medians differ by more than 15 %?
+
+
+class WritingDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """One way to write, among all in turn on one connection."""
+
+    fencing: str
+    logged: bool
+    raises_mark: bool
+    mean: float  # ms
+    p50: float
+    overhead: IntervalDocument | None  # ms more than the same write without a fence, on average
+    median_overhead: float | None
+
+
+class RoundsDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """All ways to write, in turn on one connection for each client."""
+
+    clients: int
+    rounds: int
+    writings: list[WritingDocument]
+    means: list[float]  # ms; the overhead of the target's fencing in each repetition
+
+
+class RequirementDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """A requirement of [bench], and whether it holds."""
+
+    name: str
+    bound: float  # a second, or ms
+    measured: IntervalDocument | None  # null: it could not be measured
+    answer: str
+    why: str  # it is undecided; "" otherwise
+
+
+class MachineDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """The machine, and how steady it was."""
+
+    cpus: int
+    governor: str  # "": the kernel shows none
+    kernel: str
+    load: float  # before the start
+    calibrations: list[float]  # pieces of work a second
+    spread: float
+    is_noisy: bool
+
+
+class BenchDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """One bench of one target."""
+
+    schema: int = 1
+    target: str
+    lock: str
+    storage: str
+    fencing: str
+    engine: str
+    began: str  # ISO 8601, UTC
+    seconds: float  # of each repetition of a series
+    max_rate: float | None
+    interrupted: bool
+    machine: MachineDocument
+    series: list[SeriesDocument]
+    rounds: list[RoundsDocument]
+    requirements: list[RequirementDocument]
+    versions: dict[str, str]
+
+    def of(self, key: str) -> SeriesDocument | None:
+        """Return the series with this key."""
+        return next((each for each in self.series if each.key == key), None)
+
+
+def in_ms(ns: float) -> float | None:
+    """Return a latency (ns) as files have it."""
+    return round(ns * 1000 / NS["s"], 4) if math.isfinite(ns) else None
+
+
+def of_interval(interval: Interval, unit: float = 1.0) -> IntervalDocument:
+    """Return an interval in another unit, such as ms."""
+    value, low, high = (
+        round(each / unit, 4) if math.isfinite(each) else None
+        for each in (interval.value, interval.low, interval.high)
+    )
+    return IntervalDocument(value=value, low=low, high=high)
+
+
+MS = NS["ms"]
+
+
+def of_latencies(found: Latencies) -> LatencyDocument:
+    """Return the percentiles of one operation."""
+    return LatencyDocument(
+        count=found.ok,
+        failed=found.failed,
+        unknown=found.unknown,
+        unsent=found.unsent,
+        error=found.error,
+        mean=round(found.mean / MS, 4),
+        p50=in_ms(found.quantile(0.5)),
+        p90=in_ms(found.quantile(0.9)),
+        p99=of_interval(found.interval(0.99), MS),
+        p999=in_ms(found.quantile(0.999)) if found.all >= ENOUGH_FOR_P999 else None,
+        max=in_ms(float(found.histogram.get_max_value())) if found.ok else None,
+    )
+
+
+def is_noisy(medians: Sequence[float | None]) -> bool:
+    """Do the medians of repetitions differ too much?"""
+    known = [median for median in medians if median is not None]
+    return len(known) < len(medians) or (len(known) > 1 and spread(known) > TOO_DIFFERENT)
+
+
+def answer_of(document: BenchDocument) -> Decision:
+    """Return the worst answer of all requirements; met without any."""
+    answers = {each.answer for each in document.requirements}
+    worst_first = (Decision.MISSED, Decision.UNDECIDED)
+    return next((each for each in worst_first if each.value in answers), Decision.MET)

@@ -1,0 +1,112 @@
+"""What a client of a bench is asked to do, and what it answers."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from harness.bench.latencies import Latencies
+from harness.core.duration import NS
+from workloads.settings import LockSettings, StorageSettings
+
+BLOCKS = 10
+"""The equal parts of a window, whose rates show how much it varies."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """When a client works, and how often (ns of CLOCK_MONOTONIC)."""
+
+    begins: int
+    ends: int
+    every: float | None = None  # ns between two operations of this client; None: one after another
+    first: int = 0  # ns after the begin; the clients of a rate take turns
+    is_open: bool = False  # does an operation that is late count from when it was due?
+
+    def moments(self) -> Iterator[int]:
+        """Yield when each operation is due, once it is; those that come too late for the end are left out."""
+        _sleep_until(self.begins)
+        if self.every is None:
+            while (now := time.monotonic_ns()) < self.ends:
+                yield now
+            return
+        nth = 0
+        while (due := round(self.begins + self.first + nth * self.every)) < self.ends:
+            _sleep_until(due)
+            if time.monotonic_ns() >= self.ends:
+                return
+            yield due if self.is_open else time.monotonic_ns()
+            nth += 1
+
+    def block(self, moment: int) -> int:
+        """Return the block of a moment; BLOCKS if it comes after the end."""
+        return min(BLOCKS, (moment - self.begins) * BLOCKS // (self.ends - self.begins))
+
+    def unsent(self, sent: int) -> Iterator[int]:
+        """Yield how long each operation had waited at the end that was due and not sent (ns)."""
+        if self.every is not None and self.is_open:
+            while (due := round(self.begins + self.first + sent * self.every)) < self.ends:
+                yield self.ends - due
+                sent += 1
+
+
+def _sleep_until(moment: int) -> None:
+    if (left := moment - time.monotonic_ns()) > 0:
+        time.sleep(left / NS["s"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientOfBench:
+    """What a client is: sent once, before its first order."""
+
+    number: int
+    lock: LockSettings
+    storage: StorageSettings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LockLoop:
+    """Acquire a lock and release it, again and again."""
+
+    window: Window
+    resources: tuple[str, ...]  # each time one of them, at random
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Writing:
+    """One way to write."""
+
+    fencing: str
+    logged: bool  # does the storage log the write, as it does in a run?
+    raises_mark: bool = False  # raise the mark, as fence_on_acquire does, and write nothing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteLoop:
+    """Write a resource in one way, again and again."""
+
+    window: Window
+    writing: Writing
+    resource: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WriteRounds:
+    """Write a resource once in each way, in an order drawn for each round, on one connection."""
+
+    window: Window
+    writings: tuple[Writing, ...]
+    resource: str
+
+
+Order = LockLoop | WriteLoop | WriteRounds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """What a client has measured."""
+
+    latencies: Mapping[str, Latencies]  # by operation
+    rounds: Any = None  # ns; an array with a row for each round, and a column for each way to write

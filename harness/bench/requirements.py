@@ -1,0 +1,127 @@
+"""Does what was measured meet [bench]? Met or missed only if the whole interval says so."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from msgspec import structs
+
+from harness.bench.document import (
+    MS,
+    BenchDocument,
+    IntervalDocument,
+    RequirementDocument,
+    SeriesDocument,
+    WritingDocument,
+)
+from harness.bench.intervals import Decision, Interval
+from harness.spec.bench import BenchSpec
+
+USUAL = 8  # clients
+NOT_MEASURED = "it was not measured"
+STRADDLES = "the 95 % interval has the bound in it: measure longer with --for"
+NOISY_MACHINE = "this machine was too noisy: its speed changed by {spread:.0%} during the bench"
+NOISY_SERIES = "too noisy here: the medians of the repetitions differ by more than 15 %"
+LIMITED = "--max-rate limits it to {rate:g} requests a second"
+
+
+@dataclass(frozen=True, slots=True)
+class _Figure:
+    """A figure, and what may be wrong with it."""
+
+    interval: Interval
+    is_noisy: bool = False
+
+
+def judged(found: BenchDocument, spec: BenchSpec) -> BenchDocument:
+    """Return the document with an answer for each requirement."""
+    return structs.replace(found, requirements=list(_answers(found, spec)))
+
+
+def _answers(found: BenchDocument, spec: BenchSpec) -> Iterator[RequirementDocument]:
+    required: tuple[tuple[str, float | None, Callable[[], _Figure | None]], ...] = (
+        ("acquire_rate", spec.acquire_rate, lambda: _rate(found, "acquire", "")),
+        ("acquire_p99", spec.acquire_p99, lambda: _p99(_acquires(found, spec), "acquire")),
+        ("write_rate", spec.write_rate, lambda: _rate(found, "write", found.fencing)),
+        ("write_p99", spec.write_p99, lambda: _p99(_usual(found, "write", found.fencing), "write")),
+        ("fence_overhead", spec.fence_overhead, lambda: _overhead(found)),
+    )
+    for name, bound, figure in required:
+        if bound is not None:
+            is_rate = name.endswith("_rate")
+            yield _judge(found, name, bound if is_rate else bound / MS, figure(), at_least=is_rate)
+
+
+def _judge(
+    found: BenchDocument, name: str, bound: float, figure: _Figure | None, *, at_least: bool
+) -> RequirementDocument:
+    if figure is None:
+        return RequirementDocument(
+            name=name, bound=bound, measured=None, answer=Decision.UNDECIDED.value, why=NOT_MEASURED
+        )
+    interval = figure.interval
+    answer = interval.at_least(bound) if at_least else interval.at_most(bound)
+    why = STRADDLES if answer is Decision.UNDECIDED else ""
+    if at_least and answer is Decision.MISSED and found.max_rate is not None:
+        answer, why = Decision.UNDECIDED, LIMITED.format(rate=found.max_rate)
+    if figure.is_noisy:
+        answer, why = Decision.UNDECIDED, NOISY_SERIES
+    if found.machine.is_noisy:
+        answer, why = Decision.UNDECIDED, NOISY_MACHINE.format(spread=found.machine.spread)
+    value, low, high = (
+        each if math.isfinite(each) else None for each in (interval.value, interval.low, interval.high)
+    )
+    measured = IntervalDocument(value=value, low=low, high=high)
+    return RequirementDocument(name=name, bound=bound, measured=measured, answer=answer.value, why=why)
+
+
+def _uncontended(found: BenchDocument, operation: str, fencing: str) -> list[SeriesDocument]:
+    return [
+        each
+        for each in found.series
+        if (each.operation, each.fencing) == (operation, fencing)
+        and each.clients == each.resources
+        and each.offered is None
+    ]
+
+
+def _rate(found: BenchDocument, operation: str, fencing: str) -> _Figure | None:
+    """Return the highest rate of the closed loops without contention."""
+    series = _uncontended(found, operation, fencing)
+    if not series:
+        return None
+    best = max(series, key=lambda each: each.rate.value or 0)
+    return _Figure(best.rate.interval, best.is_noisy)
+
+
+def _usual(found: BenchDocument, operation: str, fencing: str) -> SeriesDocument | None:
+    series = _uncontended(found, operation, fencing)
+    return next((each for each in series if each.clients == USUAL), None)
+
+
+def _acquires(found: BenchDocument, spec: BenchSpec) -> SeriesDocument | None:
+    """Return the open loop at the required rate; without one, the closed loop of eight clients."""
+    if spec.acquire_rate is None:
+        return _usual(found, "acquire", "")
+    offered = [each for each in found.series if each.offered == float(f"{spec.acquire_rate:.3g}")]
+    return next(iter(offered), None)
+
+
+def _p99(series: SeriesDocument | None, operation: str) -> _Figure | None:
+    if series is None or operation not in series.latencies:
+        return None
+    return _Figure(series.latencies[operation].p99.interval, series.is_noisy)
+
+
+def _overhead(found: BenchDocument) -> _Figure | None:
+    """Return what the target's fencing adds to a write of one client, without the log if that can be."""
+    rounds = next((each for each in found.rounds if each.clients == 1), None)
+    own = [each for each in rounds.writings if _is_own(each, found)] if rounds else []
+    overhead = own[-1].overhead if own else None
+    return None if overhead is None else _Figure(overhead.interval)
+
+
+def _is_own(writing: WritingDocument, found: BenchDocument) -> bool:
+    return writing.fencing == found.fencing and not writing.raises_mark

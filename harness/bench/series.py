@@ -1,0 +1,129 @@
+"""The loads that are put on a target's lock and storage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import get_args
+
+from harness.bench.orders import LockLoop, Order, Window, WriteLoop, WriteRounds, Writing
+from harness.spec import Target
+from workloads import storages
+
+CLIENTS = (1, 8, 64)
+MOST_CLIENTS = max(CLIENTS)
+REPETITIONS = 3
+SHARES = (0.25, 0.5, 0.75, 0.9)
+"""Of the highest rate of a closed loop: what an open loop offers."""
+PER_CYCLE = 2  # requests at least: acquire and release
+
+
+def resources() -> tuple[str, ...]:
+    """Return the resources that are locked and written."""
+    return tuple(f"r{number}" for number in range(MOST_CLIENTS))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BenchSeries:
+    """One load: clients that do the same for a while."""
+
+    operation: str  # the one whose rate and latency count: "acquire" or "write"
+    clients: int
+    resources: int  # the first so many; with as many as clients, each has its own
+    writing: Writing | None = None
+    offered: float | None = None  # operations a second, whether or not earlier ones have ended
+
+    @property
+    def key(self) -> str:
+        """Its name, also in another bench of the same target."""
+        on = "own resources" if self.is_uncontended else f"{self.resources} resources"
+        how = [self.writing.fencing] if self.writing else []
+        load = [] if self.offered is None else [f"{self.offered:g} a second"]
+        return "/".join([self.operation, *how, f"{self.clients} clients", on, *load])
+
+    @property
+    def is_uncontended(self) -> bool:
+        """Has each client a resource of its own?"""
+        return self.resources == self.clients
+
+    def order(self, client: int, window: Window) -> Order:
+        """Return what a client does."""
+        names = resources()[: self.resources]
+        own = names[client % self.resources]
+        if self.writing is None:
+            return LockLoop(window=window, resources=(own,) if self.is_uncontended else names)
+        return WriteLoop(window=window, writing=self.writing, resource=own)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoundsSeries:
+    """Clients that write their own resource in each way, in turn."""
+
+    clients: int
+    writings: tuple[Writing, ...]
+
+    def order(self, client: int, window: Window) -> Order:
+        """Return what a client does."""
+        return WriteRounds(window=window, writings=self.writings, resource=resources()[client])
+
+
+def lock_series() -> Iterator[BenchSeries]:
+    """Yield the closed loops of the lock."""
+    for clients in CLIENTS:
+        yield BenchSeries(operation="acquire", clients=clients, resources=clients)
+    for clients, contended in ((8, 1), (64, 8), (64, 1)):
+        yield BenchSeries(operation="acquire", clients=clients, resources=contended)
+
+
+def open_series(rates: Sequence[float]) -> Iterator[BenchSeries]:
+    """Yield the open loops of the lock, at these rates."""
+    for rate in sorted(rates):
+        yield BenchSeries(
+            operation="acquire", clients=MOST_CLIENTS, resources=MOST_CLIENTS, offered=float(f"{rate:.3g}")
+        )
+
+
+def write_series(target: Target) -> Iterator[BenchSeries]:
+    """Yield the closed loops of the storage: for each fencing, apart and at one resource."""
+    for clients, at in ((8, 8), (8, 1), (64, 1)):
+        for fencing in fencings(target):
+            writing = Writing(fencing=fencing, logged=not leaves_out_log(target))
+            yield BenchSeries(operation="write", clients=clients, resources=at, writing=writing)
+
+
+def rounds_series(target: Target) -> Iterator[RoundsSeries]:
+    """Yield the rounds of all ways to write: with one client, and with several."""
+    writings = tuple(_writings(target))
+    if len(writings) > 1:
+        yield from (RoundsSeries(clients=clients, writings=writings) for clients in (1, 8))
+
+
+def _writings(target: Target) -> Iterator[Writing]:
+    if leaves_out_log(target):
+        yield Writing(fencing="none", logged=True)
+    for fencing in fencings(target):
+        yield Writing(fencing=fencing, logged=not leaves_out_log(target))
+    if target.fenced and target.storage.fencing != "lock-key":
+        yield Writing(fencing=target.storage.fencing, logged=True, raises_mark=True)
+
+
+def leaves_out_log(target: Target) -> bool:
+    """Can the storage write without the log that Fencepost adds?"""
+    return target.storage.kind in storages.WITH_LOG
+
+
+def fencings(target: Target) -> tuple[str, ...]:
+    """Return the fencings that are compared: all of the storage's kind, or only the target's."""
+    if target.storage.kind not in storages.WITH_SHARED_CONNECTION:
+        return (target.storage.fencing,)
+    known = get_args(type(target.storage).model_fields["fencing"].annotation)
+    return tuple(each for each in known if each != "lock-key")
+
+
+def windows(
+    clients: int, begins: int, lasts: int, rate: float | None, *, is_open: bool
+) -> Callable[[int], Window]:
+    """Return the window of each client; `rate` is that of all together, a second."""
+    every = None if rate is None else clients * 1e9 / rate
+    whole = Window(begins=begins, ends=begins + lasts, every=every, is_open=is_open)
+    return lambda client: replace(whole, first=round((every or 0) * client / clients))

@@ -1,0 +1,189 @@
+"""[bench]: met, missed and undecided, and why."""
+
+from typing import Any
+
+import pytest
+
+from harness.bench.document import (
+    BenchDocument,
+    IntervalDocument,
+    LatencyDocument,
+    MachineDocument,
+    RoundsDocument,
+    SeriesDocument,
+    WritingDocument,
+    answer_of,
+)
+from harness.bench.intervals import Decision
+from harness.bench.requirements import judged
+from harness.spec.bench import BenchSpec
+
+MS = 1_000_000
+
+
+def interval(low: float | None, value: float | None, high: float | None) -> IntervalDocument:
+    return IntervalDocument(low=low, value=value, high=high)
+
+
+def latency(p99: IntervalDocument) -> LatencyDocument:
+    return LatencyDocument(
+        count=100, failed=0, unknown=0, unsent=0, error="", mean=1, p50=1, p90=1, p99=p99, p999=None, max=9
+    )
+
+
+RATE = interval(900, 1000, 1100)
+P99 = interval(4, 5, 6)
+
+
+def series(
+    clients: int = 8,
+    at: int = 8,
+    rate: IntervalDocument = RATE,
+    p99: IntervalDocument = P99,
+    *,
+    operation: str = "acquire",
+    fencing: str = "",
+    offered: float | None = None,
+    is_noisy: bool = False,
+) -> SeriesDocument:
+    return SeriesDocument(
+        key="",
+        operation=operation,
+        fencing=fencing,
+        clients=clients,
+        resources=at,
+        offered=offered,
+        rate=rate,
+        latencies={operation: latency(p99)},
+        medians=[1, 1, 1],
+        is_noisy=is_noisy,
+    )
+
+
+def rounds(low: float, value: float, high: float) -> RoundsDocument:
+    writing = WritingDocument(
+        fencing="upsert",
+        logged=False,
+        raises_mark=False,
+        mean=1,
+        p50=1,
+        overhead=interval(low, value, high),
+        median_overhead=1,
+    )
+    return RoundsDocument(clients=1, rounds=100, writings=[writing], means=[value])
+
+
+def bench(*found: SeriesDocument, is_noisy: bool = False, **more: Any) -> BenchDocument:
+    machine = MachineDocument(
+        cpus=2, governor="", kernel="", load=0, calibrations=[1], spread=0.2, is_noisy=is_noisy
+    )
+    known: dict[str, Any] = {"rounds": [], "max_rate": None, **more}
+    return BenchDocument(
+        target="t",
+        lock="redis",
+        storage="postgres",
+        fencing="upsert",
+        engine="docker",
+        began="",
+        seconds=1,
+        interrupted=False,
+        machine=machine,
+        series=list(found),
+        requirements=[],
+        versions={},
+        **known,
+    )
+
+
+def answer(found: BenchDocument, **required: Any) -> tuple[str, str]:
+    (only,) = judged(found, BenchSpec(**required)).requirements
+    return only.answer, only.why
+
+
+@pytest.mark.parametrize(("rate", "said"), [(900, "met"), (1101, "missed"), (1000, "undecided")])
+def test_a_rate_is_met_only_if_its_whole_interval_is(rate: float, said: str) -> None:
+    assert answer(bench(series()), acquire_rate=rate)[0] == said
+
+
+@pytest.mark.parametrize(("p99", "said"), [("6ms", "met"), ("3ms", "missed"), ("5ms", "undecided")])
+def test_a_percentile_is_met_only_if_its_whole_interval_is(p99: str, said: str) -> None:
+    assert answer(bench(series()), acquire_p99=p99)[0] == said
+
+
+def test_the_rate_is_the_highest_without_contention() -> None:
+    found = bench(
+        series(1, 1, interval(400, 400, 400)),
+        series(64, 64, interval(2000, 2000, 2000)),
+        series(64, 1, interval(9000, 9000, 9000)),
+        series(64, 64, interval(9000, 9000, 9000), offered=9000.0),
+        series(8, 8, interval(9000, 9000, 9000), operation="write", fencing="none"),
+    )
+
+    assert answer(found, acquire_rate=2000)[0] == "met"
+    assert answer(found, acquire_rate=2001)[0] == "missed"
+
+
+def test_a_percentile_at_a_rate_is_that_of_the_open_loop() -> None:
+    found = bench(series(), series(64, 64, p99=interval(1, 1, 1), offered=1000.0))
+    both = judged(found, BenchSpec(acquire_rate=1000, acquire_p99="2ms")).requirements
+
+    assert [(each.name, each.answer) for each in both] == [
+        ("acquire_rate", "undecided"),
+        ("acquire_p99", "met"),
+    ]
+    assert answer(found, acquire_p99="2ms")[0] == "missed"
+
+
+def test_writes_are_those_of_the_targets_fencing() -> None:
+    fast, slow = interval(900, 900, 900), interval(100, 100, 100)
+    found = bench(
+        series(operation="write", fencing="none", rate=fast),
+        series(operation="write", fencing="upsert", rate=slow, p99=interval(2, 2, 2)),
+    )
+
+    assert answer(found, write_rate=500)[0] == "missed"
+    assert answer(found, write_p99="2ms")[0] == "met"
+
+
+@pytest.mark.parametrize(("bound", "said"), [("2ms", "met"), ("500us", "missed"), ("1ms", "undecided")])
+def test_the_overhead_of_the_fence(bound: str, said: str) -> None:
+    assert answer(bench(rounds=[rounds(0.8, 1, 1.2)]), fence_overhead=bound)[0] == said
+
+
+def test_a_percentile_that_was_not_reached_misses_its_bound() -> None:
+    assert answer(bench(series(p99=interval(None, None, None))), acquire_p99="1s")[0] == "undecided"
+    assert answer(bench(series(p99=interval(2000, None, None))), acquire_p99="1s")[0] == "missed"
+
+
+def test_a_noisy_machine_decides_nothing() -> None:
+    said, why = answer(bench(series(), is_noisy=True), acquire_rate=1)
+
+    assert (said, why) == (
+        "undecided",
+        "this machine was too noisy: its speed changed by 20% during the bench",
+    )
+
+
+def test_a_noisy_series_decides_nothing() -> None:
+    said, why = answer(bench(series(is_noisy=True)), acquire_rate=1)
+
+    assert said == "undecided"
+    assert why.startswith("too noisy here")
+
+
+def test_a_rate_below_the_limit_of_the_user_is_not_missed() -> None:
+    said, why = answer(bench(series(), max_rate=500.0), acquire_rate=5000)
+
+    assert (said, why) == ("undecided", "--max-rate limits it to 500 requests a second")
+
+
+def test_what_was_not_measured_is_undecided() -> None:
+    assert answer(bench(), fence_overhead="1ms") == ("undecided", "it was not measured")
+
+
+def test_one_missed_requirement_is_the_answer_of_all() -> None:
+    found = bench(series())
+
+    assert answer_of(judged(found, BenchSpec())) is Decision.MET
+    assert answer_of(judged(found, BenchSpec(acquire_rate=1000))) is Decision.UNDECIDED
+    assert answer_of(judged(found, BenchSpec(acquire_p99="1ms", fence_overhead="1ms"))) is Decision.MISSED

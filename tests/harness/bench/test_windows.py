@@ -1,0 +1,53 @@
+"""When the clients of a bench send: as fast as they can, in turn at a rate, and late ones from when due."""
+
+import time
+
+import pytest
+
+from harness.bench.orders import BLOCKS, Window
+from harness.bench.series import windows
+
+MS = 1_000_000
+
+
+def test_a_closed_loop_ends_with_its_window() -> None:
+    now = time.monotonic_ns()
+    moments = list(Window(begins=now + 10 * MS, ends=now + 30 * MS).moments())
+
+    assert moments[0] >= now + 10 * MS
+    assert moments[-1] < now + 30 * MS
+    assert moments == sorted(moments)
+
+
+def test_an_open_loop_counts_from_when_each_was_due() -> None:
+    now = time.monotonic_ns()
+    window = Window(begins=now, ends=now + 50 * MS, every=5 * MS, first=1 * MS, is_open=True)
+    moments = []
+    for due in window.moments():
+        moments.append(due)
+        if len(moments) == 1:
+            time.sleep(0.02)  # a slow answer
+
+    assert moments[:5] == [now + each * MS for each in (1, 6, 11, 16, 21)]
+
+
+def test_what_an_open_loop_could_not_send_had_waited() -> None:
+    window = Window(begins=0, ends=50 * MS, every=10 * MS, is_open=True)
+
+    assert list(window.unsent(3)) == [20 * MS, 10 * MS]
+    assert list(window.unsent(5)) == []
+    assert list(Window(begins=0, ends=50 * MS, every=10 * MS).unsent(3)) == []
+
+
+def test_the_clients_of_a_rate_take_turns() -> None:
+    window = windows(4, 0, 100 * MS, 100, is_open=True)
+
+    assert [window(client).first for client in range(4)] == [0, 10 * MS, 20 * MS, 30 * MS]
+    assert window(0).every == 40 * MS
+
+
+@pytest.mark.parametrize(
+    ("moment", "block"), [(0, 0), (99, 0), (100, 1), (999, 9), (1000, BLOCKS), (5000, BLOCKS)]
+)
+def test_a_moment_is_in_a_block(moment: int, block: int) -> None:
+    assert Window(begins=0, ends=1000).block(moment) == block
