@@ -5,14 +5,16 @@ from __future__ import annotations
 import os
 import platform
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from msgspec import structs
 
 from harness.bench import calibration
-from harness.bench.document import BenchDocument, MachineDocument
+from harness.bench.document import BenchDocument, MachineDocument, NativeDocument
+from harness.bench.native import NativeTools
 from harness.bench.requirements import judged
 from harness.bench.results import LoadResults, rounds_document
 from harness.bench.series import (
@@ -29,6 +31,7 @@ from harness.bench.series import (
 )
 from harness.bench.workers import BenchWorkers
 from harness.core.duration import NS
+from harness.core.errors import InfrastructureError
 from harness.spec import Target
 
 SHORTEST = NS["s"] // 5  # ns; of one repetition of a series
@@ -63,6 +66,8 @@ class Bench:
     calibrations: list[float] = field(default_factory=list)
     found: dict[BenchSeries, LoadResults] = field(default_factory=dict)
     rounds: dict[RoundsSeries, list[np.ndarray]] = field(default_factory=dict)
+    native: dict[str, NativeDocument] = field(default_factory=dict)  # by the key of the series
+    native_means: dict[RoundsSeries, Mapping[str, float]] = field(default_factory=dict)  # ms; by fencing
 
     @property
     def closed(self) -> list[BenchSeries]:
@@ -76,7 +81,7 @@ class Bench:
         series = len(self.closed) + len(list(rounds_series(self.target))) + opened
         return max(SHORTEST, self.options.lasts // (series * REPETITIONS))
 
-    def measure(self, clients: BenchWorkers) -> None:
+    def measure(self, clients: BenchWorkers, tools: NativeTools) -> None:
         """Put all loads on the servers, and repeat them; the open loops come last: they need the rates."""
         self.calibrations.append(calibration.calibrate())
         in_rounds = list(rounds_series(self.target))
@@ -87,12 +92,27 @@ class Bench:
             for each in in_rounds:
                 self._measure_rounds(clients, each)
             self.calibrations.append(calibration.calibrate())
+        self._measure_native(tools, in_rounds)
         rates = self._offered()
         for repetition in range(REPETITIONS if rates else 0):
             self.say(f"  repetition {repetition + 1} of {REPETITIONS}: {len(rates)} offered rates")
             for series in open_series(rates):
                 self._measure(clients, series)
         self.calibrations.append(calibration.calibrate())
+
+    def _measure_native(self, tools: NativeTools, in_rounds: Sequence[RoundsSeries]) -> None:
+        """Put the same loads on the servers with their own tools, unless the user has set a limit."""
+        if self.options.max_rate is not None:
+            return
+        seconds = self.lasts / NS["s"]
+        try:
+            for key, found in tools.of_loads(seconds):
+                self.say(f"  {found.tool}: {key}")
+                self.native[key] = found
+            for series in in_rounds:
+                self.native_means[series] = tools.of_rounds(series, REPETITIONS * seconds)
+        except InfrastructureError as error:
+            self.say(f"  the system's own tool failed: {error}")
 
     def _measure(self, clients: BenchWorkers, series: BenchSeries) -> None:
         limit = self.options.max_rate
@@ -159,8 +179,17 @@ class Bench:
                 spread=round(spread, 3),
                 is_noisy=calibration.is_noisy(self.calibrations),
             ),
-            series=[each.document(series, seconds) for series, each in self.found.items()],
-            rounds=[rounds_document(series, each, self.target) for series, each in self.rounds.items()],
+            series=[
+                structs.replace(each.document(series, seconds), native=self.native.get(series.key))
+                for series, each in self.found.items()
+            ],
+            rounds=[
+                structs.replace(
+                    rounds_document(series, each, self.target),
+                    native=dict(self.native_means.get(series, {})),
+                )
+                for series, each in self.rounds.items()
+            ],
             requirements=[],
             versions=self.versions,
         )

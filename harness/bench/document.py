@@ -49,6 +49,18 @@ class LatencyDocument(msgspec.Struct, frozen=True, kw_only=True):
     max: float | None
 
 
+class NativeDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """The same load by the system's own tool, next to the server."""
+
+    tool: str  # such as "pgbench"
+    rate: float  # a second, with as many clients
+    mean: float  # ms
+
+    def shared_by(self, requests: int) -> NativeDocument:
+        """Return the same for an operation that takes so many of its requests, one after another."""
+        return NativeDocument(tool=self.tool, rate=self.rate / requests, mean=self.mean * requests)
+
+
 class SeriesDocument(msgspec.Struct, frozen=True, kw_only=True):
     """One load, measured in several repetitions."""
 
@@ -62,6 +74,12 @@ class SeriesDocument(msgspec.Struct, frozen=True, kw_only=True):
     latencies: dict[str, LatencyDocument]  # by operation
     medians: list[float | None]  # ms; of each repetition
     is_noisy: bool  # do the medians differ by more than 15 %?
+    native: NativeDocument | None = None  # None: there is no such tool
+
+    @property
+    def is_limited_by_driver(self) -> bool:
+        """Does the system's own tool reach more than twice the rate?"""
+        return self.native is not None and (self.rate.value or 0) < self.native.rate / 2
 
 
 class WritingDocument(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,6 +101,7 @@ class RoundsDocument(msgspec.Struct, frozen=True, kw_only=True):
     rounds: int
     writings: list[WritingDocument]
     means: list[float]  # ms; the overhead of the target's fencing in each repetition
+    native: dict[str, float] = {}  # ms; the mean of each fencing by the system's own tool
 
 
 class RequirementDocument(msgspec.Struct, frozen=True, kw_only=True):

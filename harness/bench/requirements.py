@@ -12,6 +12,7 @@ from harness.bench.document import (
     MS,
     BenchDocument,
     IntervalDocument,
+    NativeDocument,
     RequirementDocument,
     SeriesDocument,
     WritingDocument,
@@ -24,6 +25,7 @@ NOT_MEASURED = "it was not measured"
 STRADDLES = "the 95 % interval has the bound in it: measure longer with --for"
 NOISY_MACHINE = "this machine was too noisy: its speed changed by {spread:.0%} during the bench"
 NOISY_SERIES = "too noisy here: the medians of the repetitions differ by more than 15 %"
+BY_DRIVER = "limited by the driver: {tool} reaches {rate:,.0f} a second"
 LIMITED = "--max-rate limits it to {rate:g} requests a second"
 
 
@@ -33,6 +35,7 @@ class _Figure:
 
     interval: Interval
     is_noisy: bool = False
+    native: NativeDocument | None = None
 
 
 def judged(found: BenchDocument, spec: BenchSpec) -> BenchDocument:
@@ -66,6 +69,9 @@ def _judge(
     why = STRADDLES if answer is Decision.UNDECIDED else ""
     if at_least and answer is Decision.MISSED and found.max_rate is not None:
         answer, why = Decision.UNDECIDED, LIMITED.format(rate=found.max_rate)
+    elif at_least and answer is Decision.MISSED and figure.native and figure.native.rate >= bound:
+        of_tool = {"tool": figure.native.tool, "rate": figure.native.rate}
+        answer, why = Decision.UNDECIDED, BY_DRIVER.format(**of_tool)
     if figure.is_noisy:
         answer, why = Decision.UNDECIDED, NOISY_SERIES
     if found.machine.is_noisy:
@@ -93,7 +99,7 @@ def _rate(found: BenchDocument, operation: str, fencing: str) -> _Figure | None:
     if not series:
         return None
     best = max(series, key=lambda each: each.rate.value or 0)
-    return _Figure(best.rate.interval, best.is_noisy)
+    return _Figure(best.rate.interval, best.is_noisy, best.native)
 
 
 def _usual(found: BenchDocument, operation: str, fencing: str) -> SeriesDocument | None:

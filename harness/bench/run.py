@@ -11,6 +11,7 @@ from pathlib import Path
 from checkers.text.redaction import redacted
 from harness.bench import calibration, workers
 from harness.bench.bench import Bench, BenchOptions, Say
+from harness.bench.native import NativeTools
 from harness.bench.orders import ClientOfBench
 from harness.bench.series import MOST_CLIENTS, REPETITIONS, SHARES, resources
 from harness.core.duration import NS
@@ -99,7 +100,7 @@ def run_bench(
             )
         )
         try:
-            bench.measure(clients)
+            bench.measure(clients, NativeTools(target, cluster))
         except KeyboardInterrupt:
             bench.interrupted = True
             yield bench

@@ -5,7 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from harness.bench.document import BenchDocument, IntervalDocument, RequirementDocument, SeriesDocument
+from harness.bench.document import (
+    BenchDocument,
+    IntervalDocument,
+    RequirementDocument,
+    RoundsDocument,
+    SeriesDocument,
+    WritingDocument,
+)
 from harness.report.sentences import count
 
 NOISY = "too noisy here"
@@ -38,6 +45,9 @@ def _row(series: SeriesDocument) -> tuple[str, ...]:
     latencies = series.latencies[series.operation]
     lost = latencies.failed + latencies.unknown
     remarks = [NOISY] * series.is_noisy
+    if series.native:
+        limited = "limited by the driver: " if series.is_limited_by_driver else ""
+        remarks.append(f"{limited}{series.native.tool} {series.native.rate:,.0f} a second")
     if lost:
         remarks.append(f"{lost:,} without success ({latencies.error})")
     if latencies.unsent:
@@ -90,9 +100,18 @@ def _overheads(found: BenchDocument) -> Iterator[str]:
                     signed(added.value) if added else "once a grant" if writing.raises_mark else "",
                     between(added) if added else "",
                     signed(writing.median_overhead) if writing.median_overhead is not None else "",
+                    _native(each, writing),
                 )
             )
         yield from _aligned(rows)
+
+
+def _native(rounds: RoundsDocument, writing: WritingDocument) -> str:
+    """Show what the fence adds by the system's own tool."""
+    known = rounds.native
+    if writing.overhead is None or writing.fencing not in known or writing.fencing == "none":
+        return ""
+    return f"pgbench {signed(known[writing.fencing] - known['none'])}"
 
 
 def way(fencing: str, *, logged: bool, raises_mark: bool) -> str:

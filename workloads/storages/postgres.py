@@ -54,6 +54,7 @@ _UPSERT = """
     SET value = excluded.value, token = excluded.token, mark = excluded.mark
     WHERE register.mark {below} excluded.mark
     RETURNING resource, token, value"""
+_LOCK_ROW = "SELECT mark FROM register WHERE resource = $1 FOR UPDATE"
 _BELOW = {"strict": "<", "inclusive": "<="}
 _FENCE = """WITH raised AS (
     INSERT INTO register (resource, token, mark) VALUES ($1, 0, $2)
@@ -104,26 +105,24 @@ class PostgresStorage:
         self, connection: PostgresConnection, fencing: str, policy: str, *, logged: bool = True
     ) -> None:
         self._connection = connection
-        self._below = _BELOW[policy]
         self._inclusive = policy == "inclusive"
         self._fencing = fencing
-        guard = "" if fencing == "none" else f"AND mark {self._below} $2"
         self._logged = logged
-        self._update = self._statement(_UPDATE.format(guard=guard))
-        self._unguarded = self._statement(_UPDATE.format(guard=""))
-        self._upsert = self._statement(_UPSERT.format(below=self._below))
-
-    def _statement(self, write: str) -> str:
-        return _LOGGED.format(statement=write) if self._logged else write
+        write = _write_statement(fencing, policy)
+        self._write = _LOGGED.format(statement=write) if logged else write
 
     def write(self, resource: str, token: int | None, value: str, sent: Callable[[], None]) -> None:
         """Write with a token, fenced as configured."""
         number = as_stored(token)
         if self._fencing == "select-for-update":
-            self._write_under_row_lock(resource, number, value, sent)
-            return
-        statement = self._upsert if self._fencing == "upsert" else self._update
-        self._expect_row(self._connection.execute(statement, (resource, number, value), sent), resource)
+            with transaction(self._connection):
+                self._compare(resource, number)
+                self._write_row(resource, number, value, sent)
+        else:
+            self._write_row(resource, number, value, sent)
+
+    def _write_row(self, resource: str, token: int, value: str, sent: Callable[[], None]) -> None:
+        self._expect_row(self._connection.execute(self._write, (resource, token, value), sent), resource)
 
     def _expect_row(self, rows: list[tuple[bytes | None, ...]], resource: str) -> None:
         if self._logged:
@@ -137,16 +136,8 @@ class PostgresStorage:
             raise Stale
         raise NotApplied(f"no row for {resource}")
 
-    def _write_under_row_lock(self, resource: str, token: int, value: str, sent: Callable[[], None]) -> None:
-        with transaction(self._connection):
-            self._compare(resource, token)
-            written = self._connection.execute(self._unguarded, (resource, token, value), sent)
-            self._expect_row(written, resource)
-
     def _compare(self, resource: str, token: int) -> None:
-        rows = self._connection.execute(
-            "SELECT mark FROM register WHERE resource = $1 FOR UPDATE", (resource,)
-        )
+        rows = self._connection.execute(_LOCK_ROW, (resource,))
         if not rows:
             raise NotApplied(f"no row for {resource}")
         mark = int(rows[0][0] or 0)
@@ -188,6 +179,19 @@ def transaction(connection: PostgresConnection) -> Iterator[None]:
         raise
     if connection.execute("COMMIT"):
         raise NotApplied("the server rolled the transaction back")
+
+
+def _write_statement(fencing: str, policy: str) -> str:
+    if fencing == "upsert":
+        return _UPSERT.format(below=_BELOW[policy])
+    guarded = fencing == "conditional-update"
+    return _UPDATE.format(guard=f"AND mark {_BELOW[policy]} $2" if guarded else "")
+
+
+def statements(fencing: str, policy: str) -> tuple[str, ...]:
+    """Return the SQL of a write that is not logged; $1 is the resource, $2 the token, $3 the value."""
+    write = _write_statement(fencing, policy)
+    return ("BEGIN", _LOCK_ROW, write, "COMMIT") if fencing == "select-for-update" else (write,)
 
 
 def connect(settings: StorageSettings) -> PostgresStorage:

@@ -85,7 +85,7 @@ class RedisStorage:
     def __init__(self, connection: Commands, stale: str, names: str = "", *, logged: bool = True) -> None:
         self._connection = connection
         self._names = names
-        self._write = _COMPARE.format(stale=stale) + _WRITE + (_LOG if logged else "") + _ACCEPTED
+        self._write = script(stale, logged=logged)
 
     def write(self, resource: str, token: int | None, value: str, sent: Callable[[], None]) -> None:
         """Write with a token, fenced as configured."""
@@ -114,6 +114,11 @@ class RedisStorage:
     def sharing(self, settings: StorageSettings) -> RedisStorage:
         """Make a client with other settings on the same connection."""
         return _on(self._connection, settings)
+
+
+def script(stale: str, *, logged: bool) -> str:
+    """Return the script of a write; its keys are the hash and the log, its arguments those of `write`."""
+    return _COMPARE.format(stale=stale) + _WRITE + (_LOG if logged else "") + _ACCEPTED
 
 
 def connect(settings: StorageSettings) -> RedisStorage:

@@ -1,0 +1,111 @@
+"""The same statements by the system's own tool, which runs next to the server: what the driver costs.
+
+Redis: redis-benchmark with the same scripts. PostgreSQL: pgbench with the same SQL and parameters; for the
+cost of a fence it draws one of the ways to write for each transaction, so that noise cancels there too.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from harness.bench.document import NativeDocument
+from harness.bench.series import CLIENTS, PER_CYCLE, BenchSeries, RoundsSeries, fencings
+from harness.bench.worker import TOKEN
+from harness.core.duration import NS
+from harness.engines.engine import Cluster
+from harness.spec import Target
+from workloads.locks.redis import GRANT
+from workloads.storages import postgres, redis
+
+POLICY = "inclusive"
+_PARAMETERS = {"$1": "('r' || :client_id::text)", "$2": ":token", "$3": ":value"}
+_PGBENCH = re.compile(r"^ - latency average = ([0-9.]+) ms$", re.MULTILINE)
+_TPS = re.compile(r"^tps = ([0-9.]+)", re.MULTILINE)
+_MEAN = re.compile(r"^latency average = ([0-9.]+) ms$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class NativeTools:
+    """The tools next to the servers of a target."""
+
+    target: Target
+    cluster: Cluster
+
+    def of_loads(self, seconds: float) -> Iterator[tuple[str, NativeDocument]]:
+        """Yield what a tool measures for each load that it can put on a server, by the key of its series."""
+        if self.target.lock.kind == "redis":
+            for clients in CLIENTS:
+                series = BenchSeries(operation="acquire", clients=clients, resources=clients)
+                keys = ("native/__rand_int__/lock", "native/token")
+                lease = str(self.target.lock.ttl // NS["ms"])
+                words = ("-r", "1000000000", "eval", GRANT, "2", *keys, "owner", lease)
+                if found := self._redis_benchmark(self.target.lock.servers[0], clients, seconds, words):
+                    yield series.key, found.shared_by(PER_CYCLE)
+        if self.target.storage.kind in _WRITES:
+            for fencing in fencings(self.target):
+                if found := _WRITES[self.target.storage.kind](self, fencing, seconds):
+                    yield f"write/{fencing}/8 clients/own resources", found
+
+    def of_rounds(self, series: RoundsSeries, seconds: float) -> Mapping[str, float]:
+        """Return the mean latency (ms) of each fencing, all in turn; empty without such a tool."""
+        if self.target.storage.kind != "postgres":
+            return {}
+        names = fencings(self.target)
+        said = self._pgbench(names, series.clients, seconds)
+        return dict(zip(names, map(float, _PGBENCH.findall(said)), strict=False)) if said else {}
+
+    def write_to_redis(self, fencing: str, seconds: float) -> NativeDocument | None:
+        """Write one hash by the same script."""
+        stale = redis.NEVER if fencing == "none" else redis.STALE[POLICY]
+        keys = (redis.key("r0"), redis.log_key())
+        words = ("eval", redis.script(stale, logged=False), "2", *keys, str(TOKEN), "0", "r0")
+        return self._redis_benchmark(self.target.storage_servers[0], 8, seconds, words)
+
+    def write_to_postgres(self, fencing: str, seconds: float) -> NativeDocument | None:
+        """Update the rows of eight clients by the same SQL."""
+        said = self._pgbench((fencing,), 8, seconds)
+        rate, mean = _TPS.search(said or ""), _MEAN.search(said or "")
+        if not (rate and mean):
+            return None
+        return NativeDocument(tool="pgbench", rate=float(rate[1]), mean=float(mean[1]))
+
+    def _redis_benchmark(
+        self, server: str, clients: int, seconds: float, words: Sequence[str]
+    ) -> NativeDocument | None:
+        tool, most = "redis-benchmark", round(10_000 * seconds)
+        said = self.cluster.execute(server, [tool, "--csv", "-c", str(clients), "-n", str(most), *words])
+        # A name with line breaks and quotes, such as a script, is in the first field as it is.
+        rows = list(csv.reader((said or "").splitlines()[-1:]))
+        if not rows or len(rows[0]) < 3:  # noqa: PLR2004 - the name, the rate, the mean
+            return None
+        _, rate, mean, *_ = [*rows[0][-8:]]
+        return NativeDocument(tool=tool, rate=float(rate), mean=float(mean))
+
+    def _pgbench(self, names: Sequence[str], clients: int, seconds: float) -> str | None:
+        files = [f"/tmp/{name}.sql" for name in names]  # noqa: S108 - in the container
+        write = "".join(
+            f"printf %s {shlex.quote(_sql(name))} > {file}; " for name, file in zip(names, files, strict=True)
+        )
+        drawn = " ".join(f"-f {file}@1" for file in files)
+        run = (
+            f"pgbench -n -M extended -h 127.0.0.1 -U {postgres.OURS} -c {clients} -j {min(clients, 2)}"
+            f" -T {max(1, round(seconds))} -D token={TOKEN} -D value=0 {drawn} {postgres.OURS}"
+        )
+        return self.cluster.execute(self.target.storage_servers[0], ["sh", "-c", f"{write}{run}"])
+
+
+_WRITES: Mapping[str, Callable[[NativeTools, str, float], NativeDocument | None]] = {
+    "postgres": NativeTools.write_to_postgres,
+    "redis": NativeTools.write_to_redis,
+}
+
+
+def _sql(fencing: str) -> str:
+    text = "".join(f"{' '.join(each.split())};\n" for each in postgres.statements(fencing, POLICY))
+    for parameter, word in _PARAMETERS.items():
+        text = text.replace(parameter, word)
+    return text
