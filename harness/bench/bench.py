@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import platform
+import random
+import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +15,15 @@ import numpy as np
 from msgspec import structs
 
 from harness.bench import calibration
-from harness.bench.document import BenchDocument, MachineDocument, NativeDocument
+from harness.bench.document import (
+    BenchDocument,
+    HandOverDocument,
+    MachineDocument,
+    NativeDocument,
+    StaleHoldDocument,
+    to_ms,
+)
+from harness.bench.hand_over import HandOver, takes
 from harness.bench.native import NativeTools
 from harness.bench.requirements import judged
 from harness.bench.results import LoadResults, rounds_document
@@ -23,12 +33,15 @@ from harness.bench.series import (
     SHARES,
     BenchSeries,
     RoundsSeries,
+    buffering_series,
     lock_series,
     open_series,
+    own_writing,
     rounds_series,
     windows,
     write_series,
 )
+from harness.bench.stale_holds import StaleHold, stale_holds
 from harness.bench.workers import BenchWorkers
 from harness.core.duration import NS
 from harness.core.errors import InfrastructureError
@@ -66,20 +79,23 @@ class Bench:
     calibrations: list[float] = field(default_factory=list)
     found: dict[BenchSeries, LoadResults] = field(default_factory=dict)
     rounds: dict[RoundsSeries, list[np.ndarray]] = field(default_factory=dict)
+    hand_overs: dict[str, list[int]] = field(default_factory=dict)  # ns; by what ended the hold
+    stale_holds: list[StaleHold] = field(default_factory=list)
     native: dict[str, NativeDocument] = field(default_factory=dict)  # by the key of the series
     native_means: dict[RoundsSeries, Mapping[str, float]] = field(default_factory=dict)  # ms; by fencing
 
     @property
     def closed(self) -> list[BenchSeries]:
         """The series that are known from the start."""
-        return [*lock_series(), *write_series(self.target)]
+        return [*lock_series(), *write_series(self.target), *buffering_series(self.target)]
 
     @property
     def lasts(self) -> int:
         """How long one repetition of a series lasts (ns)."""
         opened = len(SHARES) + (self.target.bench.acquire_rate is not None)
         series = len(self.closed) + len(list(rounds_series(self.target))) + opened
-        return max(SHORTEST, self.options.lasts // (series * REPETITIONS))
+        left = self.options.lasts - takes(self.target.lock.ttl)
+        return max(SHORTEST, left // (series * REPETITIONS))
 
     def measure(self, clients: BenchWorkers, tools: NativeTools) -> None:
         """Put all loads on the servers, and repeat them; the open loops come last: they need the rates."""
@@ -93,6 +109,7 @@ class Bench:
                 self._measure_rounds(clients, each)
             self.calibrations.append(calibration.calibrate())
         self._measure_native(tools, in_rounds)
+        self._measure_holds(clients)
         rates = self._offered()
         for repetition in range(REPETITIONS if rates else 0):
             self.say(f"  repetition {repetition + 1} of {REPETITIONS}: {len(rates)} offered rates")
@@ -113,6 +130,16 @@ class Bench:
                 self.native_means[series] = tools.of_rounds(series, REPETITIONS * seconds)
         except InfrastructureError as error:
             self.say(f"  the system's own tool failed: {error}")
+
+    def _measure_holds(self, clients: BenchWorkers) -> None:
+        """Measure what depends on the end of a hold."""
+        ttl, writing = self.target.lock.ttl, own_writing(self.target)
+        self.say("  hand-over of the lock after a release, a stop and a death of its holder")
+        hand_over = HandOver(clients=clients, ttl=ttl, rng=random.Random(1))
+        for after, samples in hand_over.measure():
+            self.hand_overs[after] = samples
+        for each in stale_holds(clients, writing, ttl) if writing else ():
+            self.stale_holds.append(each)
 
     def _measure(self, clients: BenchWorkers, series: BenchSeries) -> None:
         limit = self.options.max_rate
@@ -189,6 +216,18 @@ class Bench:
                     native=dict(self.native_means.get(series, {})),
                 )
                 for series, each in self.rounds.items()
+            ],
+            hand_overs=[
+                HandOverDocument(
+                    after=after,
+                    samples=[to_ms(each) for each in samples],
+                    median=to_ms(statistics.median(samples)),
+                )
+                for after, samples in self.hand_overs.items()
+            ],
+            stale_holds=[
+                StaleHoldDocument(believed=to_ms(each.believed), writes=each.writes)
+                for each in self.stale_holds
             ],
             requirements=[],
             versions=self.versions,

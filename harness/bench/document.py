@@ -70,6 +70,7 @@ class SeriesDocument(msgspec.Struct, frozen=True, kw_only=True):
     clients: int
     resources: int
     offered: float | None  # operations a second of an open loop; null: each client as fast as it can
+    lock: str  # "for each write", or "kept" and renewed; "": writes without a lock, or no writes
     rate: IntervalDocument  # that ended ok, a second
     latencies: dict[str, LatencyDocument]  # by operation
     medians: list[float | None]  # ms; of each repetition
@@ -102,6 +103,21 @@ class RoundsDocument(msgspec.Struct, frozen=True, kw_only=True):
     writings: list[WritingDocument]
     means: list[float]  # ms; the overhead of the target's fencing in each repetition
     native: dict[str, float] = {}  # ms; the mean of each fencing by the system's own tool
+
+
+class HandOverDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """How long a lock took to go to a client that waited for it (ms)."""
+
+    after: str  # its holder's "release", "stop" (SIGSTOP) or "kill"
+    samples: list[float]
+    median: float
+
+
+class StaleHoldDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """A holder that kept its lock, and was stopped until another client had it."""
+
+    believed: float  # ms; from the grant of the other until it learned that its lease was lost
+    writes: int  # that it sent in that time
 
 
 class RequirementDocument(msgspec.Struct, frozen=True, kw_only=True):
@@ -142,6 +158,8 @@ class BenchDocument(msgspec.Struct, frozen=True, kw_only=True):
     machine: MachineDocument
     series: list[SeriesDocument]
     rounds: list[RoundsDocument]
+    hand_overs: list[HandOverDocument]
+    stale_holds: list[StaleHoldDocument]
     requirements: list[RequirementDocument]
     versions: dict[str, str]
 
@@ -153,6 +171,11 @@ class BenchDocument(msgspec.Struct, frozen=True, kw_only=True):
 def in_ms(ns: float) -> float | None:
     """Return a latency (ns) as files have it."""
     return round(ns * 1000 / NS["s"], 4) if math.isfinite(ns) else None
+
+
+def to_ms(ns: float) -> float:
+    """Return a known duration (ns) as files have it."""
+    return round(float(ns) / MS, 4)
 
 
 def of_interval(interval: Interval, unit: float = 1.0) -> IntervalDocument:

@@ -92,7 +92,7 @@ class NativeTools:
         )
         drawn = " ".join(f"-f {file}@1" for file in files)
         run = (
-            f"pgbench -n -M extended -h 127.0.0.1 -U {postgres.OURS} -c {clients} -j {min(clients, 2)}"
+            f"pgbench -n -M extended -h $(hostname -i) -U {postgres.OURS} -c {clients} -j {min(clients, 2)}"
             f" -T {max(1, round(seconds))} -D token={TOKEN} -D value=0 {drawn} {postgres.OURS}"
         )
         return self.cluster.execute(self.target.storage_servers[0], ["sh", "-c", f"{write}{run}"])

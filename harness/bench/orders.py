@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from harness.bench.latencies import Latencies
@@ -101,7 +101,33 @@ class WriteRounds:
     resource: str
 
 
-Order = LockLoop | WriteLoop | WriteRounds
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Acquire:
+    """Acquire a lock, and keep it."""
+
+    window: Window  # its end is when to give up
+    resource: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Release:
+    """Release a lock, held or lost."""
+
+    window: Window
+    resource: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LockedWrites:
+    """Write a resource under its lock, again and again, until the window ends or the lease is lost."""
+
+    window: Window
+    writing: Writing
+    resource: str
+    keeps_lock: bool  # acquire once and renew; or acquire and release for each write
+
+
+Order = LockLoop | WriteLoop | WriteRounds | Acquire | Release | LockedWrites
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,3 +136,5 @@ class Measured:
 
     latencies: Mapping[str, Latencies]  # by operation
     rounds: Any = None  # ns; an array with a row for each round, and a column for each way to write
+    moments: Mapping[str, int] = field(default_factory=dict)  # ns of CLOCK_MONOTONIC, by what happened
+    sent: tuple[int, ...] = ()  # ns; when each write under a kept lock was

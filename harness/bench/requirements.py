@@ -90,6 +90,7 @@ def _uncontended(found: BenchDocument, operation: str, fencing: str) -> list[Ser
         if (each.operation, each.fencing) == (operation, fencing)
         and each.clients == each.resources
         and each.offered is None
+        and not each.lock
     ]
 
 

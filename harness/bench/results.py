@@ -16,6 +16,7 @@ from harness.bench.document import (
     is_noisy,
     of_interval,
     of_latencies,
+    to_ms,
 )
 from harness.bench.intervals import Interval, in_blocks, of_mean
 from harness.bench.latencies import Latencies
@@ -60,6 +61,7 @@ class LoadResults:
             clients=series.clients,
             resources=series.resources,
             offered=series.offered,
+            lock=series.lock,
             rate=of_interval(of_mean(rates)),
             latencies={f: of_latencies(found) for f, found in every.items()},
             medians=medians,
@@ -90,10 +92,10 @@ def rounds_document(
             fencing=writing.fencing,
             logged=writing.logged,
             raises_mark=writing.raises_mark,
-            mean=_ms(every[:, column].mean()) if len(every) else 0.0,
-            p50=_ms(np.median(every[:, column])) if len(every) else 0.0,
+            mean=to_ms(every[:, column].mean()) if len(every) else 0.0,
+            p50=to_ms(np.median(every[:, column])) if len(every) else 0.0,
             overhead=None if is_plain else of_interval(overhead(repetitions, column, beside), MS),
-            median_overhead=None if is_plain else _ms(np.median(differences)),
+            median_overhead=None if is_plain else to_ms(np.median(differences)),
         )
 
     own = [
@@ -106,7 +108,7 @@ def rounds_document(
         rounds=len(every),
         writings=[document(writing, column) for writing, column in columns.items()],
         means=[
-            _ms((each[:, column] - each[:, plain(series.writings[column])]).mean())
+            to_ms((each[:, column] - each[:, plain(series.writings[column])]).mean())
             for column in own
             for each in repetitions
             if len(each)
@@ -122,7 +124,3 @@ def overhead(repetitions: Sequence[np.ndarray], column: int, plain: int) -> Inte
         for block in in_blocks((each[:, column] - each[:, plain]).tolist(), _ROUND_BLOCKS)
     ]
     return of_mean(blocks)
-
-
-def _ms(ns: float) -> float:
-    return round(float(ns) / MS, 4)

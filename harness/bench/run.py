@@ -13,7 +13,7 @@ from harness.bench import calibration, workers
 from harness.bench.bench import Bench, BenchOptions, Say
 from harness.bench.native import NativeTools
 from harness.bench.orders import ClientOfBench
-from harness.bench.series import MOST_CLIENTS, REPETITIONS, SHARES, resources
+from harness.bench.series import MOST_CLIENTS, REPETITIONS, SHARES, written
 from harness.core.duration import NS
 from harness.core.errors import ConfigurationError
 from harness.engines.engine import Cluster, Engine
@@ -89,7 +89,7 @@ def run_bench(
         bench.versions = _versions(surroundings)
         prove_usable(target, cluster, path)
         storage = replace(deployment.storage_of(target, cluster, path), fencing="none")
-        set_up(storage, resources(), running_at(deployment.storage_side(target)))
+        set_up(storage, written(), running_at(deployment.storage_side(target)))
         clients = stack.enter_context(
             workers.started(
                 MOST_CLIENTS,

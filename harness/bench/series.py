@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import get_args
+from typing import Literal, get_args
 
-from harness.bench.orders import LockLoop, Order, Window, WriteLoop, WriteRounds, Writing
+from harness.bench.orders import LockedWrites, LockLoop, Order, Window, WriteLoop, WriteRounds, Writing
 from harness.spec import Target
 from workloads import storages
 
@@ -19,8 +20,22 @@ PER_CYCLE = 2  # requests at least: acquire and release
 
 
 def resources() -> tuple[str, ...]:
-    """Return the resources that are locked and written."""
+    """Return the resources that are locked or written, not both."""
     return tuple(f"r{number}" for number in range(MOST_CLIENTS))
+
+
+def written() -> tuple[str, ...]:
+    """Return all resources that are written."""
+    return (*resources(), *map(held, range(MOST_CLIENTS)))
+
+
+Locking = Literal["", "for each write", "kept"]
+"""Whether writes are locked, and if so how long a client keeps the lock."""
+
+
+def held(client: int) -> str:
+    """Return the resource that a client writes under its lock, with the token of its grant."""
+    return f"b{client}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +47,7 @@ class BenchSeries:
     resources: int  # the first so many; with as many as clients, each has its own
     writing: Writing | None = None
     offered: float | None = None  # operations a second, whether or not earlier ones have ended
+    lock: Locking = ""
 
     @property
     def key(self) -> str:
@@ -39,6 +55,7 @@ class BenchSeries:
         on = "own resources" if self.is_uncontended else f"{self.resources} resources"
         how = [self.writing.fencing] if self.writing else []
         load = [] if self.offered is None else [f"{self.offered:g} a second"]
+        load += [f"lock {self.lock}"] if self.lock else []
         return "/".join([self.operation, *how, f"{self.clients} clients", on, *load])
 
     @property
@@ -50,6 +67,9 @@ class BenchSeries:
         """Return what a client does."""
         names = resources()[: self.resources]
         own = names[client % self.resources]
+        if self.writing is not None and self.lock:
+            kept = self.lock == "kept"
+            return LockedWrites(window=window, writing=self.writing, resource=held(client), keeps_lock=kept)
         if self.writing is None:
             return LockLoop(window=window, resources=(own,) if self.is_uncontended else names)
         return WriteLoop(window=window, writing=self.writing, resource=own)
@@ -89,6 +109,23 @@ def write_series(target: Target) -> Iterator[BenchSeries]:
         for fencing in fencings(target):
             writing = Writing(fencing=fencing, logged=not leaves_out_log(target))
             yield BenchSeries(operation="write", clients=clients, resources=at, writing=writing)
+
+
+def buffering_series(target: Target) -> Iterator[BenchSeries]:
+    """Yield writes under a lock, for each write and kept."""
+    writing = own_writing(target)
+    if writing is None:
+        return
+    how: tuple[Locking, ...] = ("for each write", "kept")
+    for clients, lock in itertools.product((1, 8), how):
+        yield BenchSeries(operation="write", clients=clients, resources=clients, writing=writing, lock=lock)
+
+
+def own_writing(target: Target) -> Writing | None:
+    """Return how the target writes; None if no write can be made on its own connection."""
+    if target.storage.fencing == "lock-key":
+        return None
+    return Writing(fencing=target.storage.fencing, logged=not leaves_out_log(target))
 
 
 def rounds_series(target: Target) -> Iterator[RoundsSeries]:

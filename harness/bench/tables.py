@@ -25,11 +25,16 @@ def lines(found: BenchDocument) -> Iterator[str]:
     if acquires:
         yield f"  lock {found.lock}: acquire, each followed by a release"
         yield from _aligned([_HEAD, *map(_row, acquires)])
-    writes = [each for each in found.series if each.operation == "write"]
+    writes = [each for each in found.series if each.operation == "write" and not each.lock]
     if writes:
         yield f"  storage {found.storage}: writes"
         yield from _aligned([_HEAD, *map(_row, writes)])
     yield from _overheads(found)
+    locked = [each for each in found.series if each.lock]
+    if locked:
+        yield f"  lock {found.lock} and storage {found.storage}: writes under a lock"
+        yield from _aligned([_HEAD, *map(_row, locked)])
+    yield from _holds(found)
     if found.requirements:
         yield "  requirements"
         yield from _aligned([_requirement(each) for each in found.requirements])
@@ -45,6 +50,8 @@ def _row(series: SeriesDocument) -> tuple[str, ...]:
     latencies = series.latencies[series.operation]
     lost = latencies.failed + latencies.unknown
     remarks = [NOISY] * series.is_noisy
+    if series.lock:
+        remarks.append(f"{requests_per_write(series):.2g} requests of the lock a write")
     if series.native:
         limited = "limited by the driver: " if series.is_limited_by_driver else ""
         remarks.append(f"{limited}{series.native.tool} {series.native.rate:,.0f} a second")
@@ -70,7 +77,15 @@ def load_of(series: SeriesDocument) -> str:
     own = series.clients == series.resources
     at = (", each its own resource" if series.clients > 1 else "") if own else f" at {series.resources}"
     how = f"{series.fencing}, " if series.fencing else ""
+    how = f"lock {series.lock}, " if series.lock else how
     return f"{how}{clients}{at}" + (f", {series.offered:g} a second offered" if series.offered else "")
+
+
+def requests_per_write(series: SeriesDocument) -> float:
+    """Return how many requests of the lock service a write under a lock takes."""
+    known = series.latencies
+    asked = sum(known[f].count for f in ("acquire", "release", "renew") if f in known)
+    return asked / max(1, known["write"].count)
 
 
 def ms(value: float | None) -> str:
@@ -104,6 +119,36 @@ def _overheads(found: BenchDocument) -> Iterator[str]:
                 )
             )
         yield from _aligned(rows)
+
+
+_ENDS = {
+    "release": "after a release",
+    "stop": "after its holder was stopped",
+    "kill": "after its holder was killed",
+}
+
+
+def _holds(found: BenchDocument) -> Iterator[str]:
+    if found.hand_overs:
+        yield f"  lock {found.lock}: until a client that waits for it is granted it"
+        yield from _aligned(
+            [
+                (
+                    _ENDS[each.after],
+                    f"median {ms(each.median)}",
+                    f"{ms(min(each.samples))} to",
+                    ms(max(each.samples)),
+                )
+                for each in found.hand_overs
+            ]
+        )
+    if found.stale_holds:
+        most = max(found.stale_holds, key=lambda each: each.believed)
+        writes = max(each.writes for each in found.stale_holds)
+        yield (
+            f"  a holder that kept its lock, and was stopped until another client had it, then believed in it"
+            f" for up to {ms(most.believed)}, and sent up to {count(writes, 'write')}"
+        )
 
 
 def _native(rounds: RoundsDocument, writing: WritingDocument) -> str:

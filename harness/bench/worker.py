@@ -20,10 +20,13 @@ from checkers.text.redaction import redacted
 from harness.bench.latencies import Latencies
 from harness.bench.orders import (
     BLOCKS,
+    Acquire,
     ClientOfBench,
+    LockedWrites,
     LockLoop,
     Measured,
     Order,
+    Release,
     Window,
     WriteLoop,
     WriteRounds,
@@ -162,6 +165,12 @@ class BenchClient:
                 self._writes(order)
             case WriteRounds():
                 return self._rounds(order)
+            case Acquire():
+                return self._acquire(order)
+            case Release():
+                return self._release(order)
+            case LockedWrites():
+                return self._locked_writes(order)
         return Measured(latencies={**self.renewals.latencies, **self.session.latencies})
 
     def _cycles(self, order: LockLoop) -> None:
@@ -200,6 +209,38 @@ class BenchClient:
             if all(taken):
                 rounds.append(taken)
         return Measured(latencies=self.session.latencies, rounds=np.array(rounds, dtype=np.int64))
+
+    def _acquire(self, order: Acquire) -> Measured:
+        answer = self.lock.acquire(order.resource, f"{self.task.number}")
+        moments = {"granted": time.monotonic_ns()} if answer.ok else {}
+        return Measured(latencies=self.session.latencies, moments=moments)
+
+    def _release(self, order: Release) -> Measured:
+        called = time.monotonic_ns()
+        self.lock.release(order.resource, f"{self.task.number}")
+        return Measured(latencies=self.session.latencies, moments={"released": called})
+
+    def _locked_writes(self, order: LockedWrites) -> Measured:
+        owner, sent = f"{self.task.number}", []
+        held: HeldLock | None = None
+        for _ in order.window.moments():
+            if held is None:
+                grant = self.lock.acquire(order.resource, owner)
+                if not grant.ok:
+                    continue
+                held = HeldLock(order.resource, owner, grant.fields["token"])
+            if "renew" in self.renewals.latencies and self.renewals.of("renew").failed:
+                break
+            sent.append(time.monotonic_ns())
+            self.write(order.writing, held)
+            if not order.keeps_lock:
+                self.lock.release(order.resource, owner)
+                held = None
+        learned = time.monotonic_ns()
+        if held is not None:
+            self.lock.release(order.resource, owner)
+        found = {**self.renewals.latencies, **self.session.latencies}
+        return Measured(latencies=found, moments={"learned": learned}, sent=tuple(sent))
 
     def close(self) -> None:
         """Drop every connection."""

@@ -7,10 +7,11 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from multiprocessing.connection import Connection, wait
+from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerProcess
 from pathlib import Path
-from typing import Any
+
+import psutil
 
 from harness.bench.orders import ClientOfBench, Measured, Order
 from harness.bench.worker import main
@@ -28,8 +29,9 @@ LAST_LINES = 5
 class BenchWorkers:
     """The processes of all clients, which wait for orders."""
 
-    processes: Sequence[ForkServerProcess]
-    pipes: Sequence[Connection]
+    start: Callable[[int], tuple[ForkServerProcess, Connection]]
+    processes: list[ForkServerProcess]
+    pipes: list[Connection]
     logs: Sequence[Path]
     patience: float  # s; an operation that began before the end of an order may take so long
 
@@ -38,20 +40,31 @@ class BenchWorkers:
 
         Raises InfrastructureError if one ends, or does not answer.
         """
-        for pipe, order in zip(self.pipes, orders, strict=False):
-            pipe.send(order)
-        deadline = max(order.window.ends for order in orders) / NS["s"] + self.patience
-        waiting: dict[Any, int] = {pipe: client for client, pipe in enumerate(self.pipes[: len(orders)])}
-        answers: dict[int, Measured] = {}
-        while waiting:
-            ready: list[Any] = wait(list(waiting), timeout=max(0.0, deadline - time.monotonic()))
-            if not ready:
-                late = ", ".join(map(str, sorted(waiting.values())))
-                raise InfrastructureError(f"no answer from client {late} {self.patience:.0f} s after the end")
-            for pipe in ready:
-                client = waiting.pop(pipe)
-                answers[client] = self._answer(client)
-        return [answers[client] for client in range(len(orders))]
+        for client, order in enumerate(orders):
+            self.give(client, order)
+        return [self.answer(client, order) for client, order in enumerate(orders)]
+
+    def give(self, client: int, order: Order) -> None:
+        """Let one client carry out an order, and go on."""
+        self.pipes[client].send(order)
+
+    def answer(self, client: int, order: Order) -> Measured:
+        """Wait for what a client has measured; InfrastructureError if it ends, or does not answer."""
+        deadline = order.window.ends / NS["s"] + self.patience
+        if not self.pipes[client].poll(max(0.0, deadline - time.monotonic())):
+            raise InfrastructureError(
+                f"no answer from client {client} {self.patience:.0f} s after the end of its order"
+            )
+        return self._answer(client)
+
+    def handle(self, client: int) -> psutil.Process:
+        """Return the process of a client, to stop it."""
+        return psutil.Process(self.processes[client].pid)
+
+    def replace(self, client: int) -> None:
+        """Kill a client, and start its next process."""
+        pool.end([self.processes[client]])
+        self.processes[client], self.pipes[client] = self.start(client)
 
     def _answer(self, client: int) -> Measured:
         try:
@@ -76,17 +89,22 @@ def started(
     processes: list[ForkServerProcess] = []
     pipes: list[Connection] = []
     logs = [folder / LOGS / f"client-{number}.log" for number in range(count)]
+
+    def start(number: int) -> tuple[ForkServerProcess, Connection]:
+        ours, its = context.Pipe()
+        process = context.Process(target=main, args=(logs[number], its), name=f"client-{number}")
+        process.start()
+        its.close()
+        ours.send(client(number))
+        return process, ours
+
     atexit.register(pool.end, processes)
     try:
         for number in range(count):
-            ours, its = context.Pipe()
-            process = context.Process(target=main, args=(logs[number], its), name=f"client-{number}")
+            process, pipe = start(number)
             processes.append(process)
-            pipes.append(ours)
-            process.start()
-            its.close()
-            ours.send(client(number))
-        yield BenchWorkers(processes=processes, pipes=pipes, logs=logs, patience=patience)
+            pipes.append(pipe)
+        yield BenchWorkers(start=start, processes=processes, pipes=pipes, logs=logs, patience=patience)
     finally:
         pool.end(processes)
         atexit.unregister(pool.end)

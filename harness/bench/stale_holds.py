@@ -1,0 +1,57 @@
+"""How long a holder believes in a lease that has ended, if it keeps its lock and does not look at a clock.
+
+That is the price of lease buffering. The holder is stopped here until another client has its lock, and then
+writes on until its next renewal is refused.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from harness.bench.hand_over import HOLDER, WAITER
+from harness.bench.orders import Acquire, LockedWrites, Release, Window, Writing
+from harness.bench.series import held
+from harness.bench.workers import BenchWorkers
+from harness.core.duration import NS
+
+STALE_HOLDS = 3
+_LASTS = 6  # TTLs; the most of one
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StaleHold:
+    """A holder that was stopped until another client had its lock."""
+
+    believed: int  # ns; from the grant of the other until it learned that the lease was lost
+    writes: int  # that it sent in that time
+
+
+def stale_holds(clients: BenchWorkers, writing: Writing, ttl: int) -> Iterator[StaleHold]:
+    """Stop a holder that keeps its lock, and yield how long it believed in it; `ttl` in ns."""
+    for _ in range(STALE_HOLDS):
+        yield _stale_hold(clients, writing, ttl)
+
+
+def _stale_hold(clients: BenchWorkers, writing: Writing, ttl: int) -> StaleHold:
+    resource, now = held(HOLDER), time.monotonic_ns()
+    window = Window(begins=now, ends=now + _LASTS * ttl)
+    order = LockedWrites(window=window, writing=writing, resource=resource, keeps_lock=True)
+    clients.give(HOLDER, order)
+    time.sleep(ttl / 2 / NS["s"])  # it holds the lock, and has renewed its lease
+    holder = clients.handle(HOLDER)
+    holder.suspend()
+    try:
+        waiting = Acquire(window=window, resource=resource)
+        clients.give(WAITER, waiting)
+        granted = clients.answer(WAITER, waiting).moments["granted"]
+    finally:
+        holder.resume()
+    found = clients.answer(HOLDER, order)
+    leaving = Release(window=window, resource=resource)
+    clients.give(WAITER, leaving)
+    clients.answer(WAITER, leaving)
+    return StaleHold(
+        believed=found.moments["learned"] - granted, writes=sum(sent > granted for sent in found.sent)
+    )
