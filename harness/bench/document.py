@@ -7,7 +7,7 @@ is null.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -47,6 +47,7 @@ class LatencyDocument(msgspec.Struct, frozen=True, kw_only=True):
     p99: IntervalDocument
     p999: float | None  # null also with fewer than 10,000 samples
     max: float | None
+    curve: list[tuple[float, float]]  # percentiles (%) with at least ten samples beyond them, and ms
 
 
 class NativeDocument(msgspec.Struct, frozen=True, kw_only=True):
@@ -188,6 +189,8 @@ def of_interval(interval: Interval, unit: float = 1.0) -> IntervalDocument:
 
 
 MS = NS["ms"]
+_PERCENTILES = (1.0, 5.0, 10.0, 25.0, 50.0, 75.0, 90.0, 95.0, 97.5, 99.0, 99.5, 99.9, 99.95, 99.99)
+_BEYOND = 10  # samples
 
 
 def of_latencies(found: Latencies) -> LatencyDocument:
@@ -204,7 +207,15 @@ def of_latencies(found: Latencies) -> LatencyDocument:
         p99=of_interval(found.interval(0.99), MS),
         p999=in_ms(found.quantile(0.999)) if found.all >= ENOUGH_FOR_P999 else None,
         max=in_ms(float(found.histogram.get_max_value())) if found.ok else None,
+        curve=list(_curve(found)),
     )
+
+
+def _curve(found: Latencies) -> Iterator[tuple[float, float]]:
+    for percent in _PERCENTILES:
+        value = in_ms(found.quantile(percent / 100))
+        if value is not None and found.all * (100 - percent) >= 100 * _BEYOND:
+            yield percent, value
 
 
 def is_noisy(medians: Sequence[float | None]) -> bool:

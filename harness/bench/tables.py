@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from harness.bench.document import (
     BenchDocument,
+    HandOverDocument,
     IntervalDocument,
     RequirementDocument,
     RoundsDocument,
@@ -19,30 +21,61 @@ NOISY = "too noisy here"
 _HEAD = ("load", "a second", "p50", "p90", "p99", "p99.9", "max", "")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BenchTable:
+    """Rows under a title; the first row has the heads."""
+
+    title: str
+    rows: Sequence[tuple[str, ...]]
+
+
 def lines(found: BenchDocument) -> Iterator[str]:
     """Yield the lines of a bench."""
-    acquires = [each for each in found.series if each.operation == "acquire"]
-    if acquires:
-        yield f"  lock {found.lock}: acquire, each followed by a release"
-        yield from _aligned([_HEAD, *map(_row, acquires)])
-    writes = [each for each in found.series if each.operation == "write" and not each.lock]
-    if writes:
-        yield f"  storage {found.storage}: writes"
-        yield from _aligned([_HEAD, *map(_row, writes)])
-    yield from _overheads(found)
+    for table in tables(found):
+        yield f"  {table.title}"
+        yield from _aligned(table.rows)
+    for sentence in sentences(found):
+        yield f"  {sentence}"
+
+
+def tables(found: BenchDocument) -> Iterator[BenchTable]:
+    """Yield all tables of a bench that have rows."""
+    of_lock = [each for each in found.series if each.operation == "acquire"]
+    of_storage = [each for each in found.series if each.operation == "write" and not each.lock]
     locked = [each for each in found.series if each.lock]
-    if locked:
-        yield f"  lock {found.lock} and storage {found.storage}: writes under a lock"
-        yield from _aligned([_HEAD, *map(_row, locked)])
-    yield from _holds(found)
     if found.requirements:
-        yield "  requirements"
-        yield from _aligned([_requirement(each) for each in found.requirements])
+        rows = [("requirement", "bound", "", "measured", ""), *map(_requirement, found.requirements)]
+        yield BenchTable(title="requirements", rows=rows)
+    if of_lock:
+        title = f"lock {found.lock}: acquire, each followed by a release"
+        yield BenchTable(title=title, rows=[_HEAD, *map(_row, of_lock)])
+    if of_storage:
+        title = f"storage {found.storage}: writes"
+        yield BenchTable(title=title, rows=[_HEAD, *map(_row, of_storage)])
+    yield from map(_overheads, (each for each in found.rounds if each.rounds))
+    if locked:
+        title = f"lock {found.lock} and storage {found.storage}: writes under a lock"
+        yield BenchTable(title=title, rows=[_HEAD, *map(_row, locked)])
+    if found.hand_overs:
+        title = f"lock {found.lock}: until a client that waits for it is granted it"
+        heads = ("after its holder", "median", "least", "most")
+        yield BenchTable(title=title, rows=[heads, *map(_hand_over, found.hand_overs)])
+
+
+def sentences(found: BenchDocument) -> Iterator[str]:
+    """Yield what no table says."""
+    if found.stale_holds:
+        most = max(each.believed for each in found.stale_holds)
+        writes = max(each.writes for each in found.stale_holds)
+        yield (
+            "a holder that kept its lock, and was stopped until another client had it, then believed in it"
+            f" for up to {ms(most)}, and sent up to {count(writes, 'write')}"
+        )
     machine = found.machine
-    governor = machine.governor or "not shown"
     yield (
-        f"  machine: {count(machine.cpus, 'core')}, governor {governor}, load {machine.load:g} before the"
-        f" start; its speed changed by {machine.spread:.0%}{f': {NOISY}' if machine.is_noisy else ''}"
+        f"machine: {count(machine.cpus, 'core')}, governor {machine.governor or 'not shown'}, load"
+        f" {machine.load:g} before the start; its speed changed by {machine.spread:.0%}"
+        f"{f': {NOISY}' if machine.is_noisy else ''}"
     )
 
 
@@ -96,59 +129,35 @@ def ms(value: float | None) -> str:
     return f"{value:,.{min(digits, 3)}f} ms"
 
 
-def _overheads(found: BenchDocument) -> Iterator[str]:
-    for each in found.rounds:
-        if not each.rounds:
-            continue
-        clients = count(each.clients, "client")
-        yield f"  the same write in each way, in turn on one connection: {clients}, {each.rounds:,} rounds"
-        rows: list[tuple[str, ...]] = [
-            ("write", "mean", "p50", "adds on average", "95 %", "adds at the median")
-        ]
-        for writing in each.writings:
-            added = writing.overhead
-            rows.append(
-                (
-                    way(writing.fencing, logged=writing.logged, raises_mark=writing.raises_mark),
-                    ms(writing.mean),
-                    ms(writing.p50),
-                    signed(added.value) if added else "once a grant" if writing.raises_mark else "",
-                    between(added) if added else "",
-                    signed(writing.median_overhead) if writing.median_overhead is not None else "",
-                    _native(each, writing),
-                )
-            )
-        yield from _aligned(rows)
+def _overheads(rounds: RoundsDocument) -> BenchTable:
+    clients = count(rounds.clients, "client")
+    return BenchTable(
+        title=f"the same write in each way, in turn on one connection: {clients}, {rounds.rounds:,} rounds",
+        rows=[
+            ("write", "mean", "p50", "adds on average", "95 %", "adds at the median", ""),
+            *(_way(rounds, each) for each in rounds.writings),
+        ],
+    )
 
 
-_ENDS = {
-    "release": "after a release",
-    "stop": "after its holder was stopped",
-    "kill": "after its holder was killed",
-}
+def _way(rounds: RoundsDocument, writing: WritingDocument) -> tuple[str, ...]:
+    added, at_median = writing.overhead, writing.median_overhead
+    return (
+        way(writing.fencing, logged=writing.logged, raises_mark=writing.raises_mark),
+        ms(writing.mean),
+        ms(writing.p50),
+        signed(added.value) if added else "once a grant" if writing.raises_mark else "",
+        between(added) if added else "",
+        signed(at_median) if at_median is not None else "",
+        _native(rounds, writing),
+    )
 
 
-def _holds(found: BenchDocument) -> Iterator[str]:
-    if found.hand_overs:
-        yield f"  lock {found.lock}: until a client that waits for it is granted it"
-        yield from _aligned(
-            [
-                (
-                    _ENDS[each.after],
-                    f"median {ms(each.median)}",
-                    f"{ms(min(each.samples))} to",
-                    ms(max(each.samples)),
-                )
-                for each in found.hand_overs
-            ]
-        )
-    if found.stale_holds:
-        most = max(found.stale_holds, key=lambda each: each.believed)
-        writes = max(each.writes for each in found.stale_holds)
-        yield (
-            f"  a holder that kept its lock, and was stopped until another client had it, then believed in it"
-            f" for up to {ms(most.believed)}, and sent up to {count(writes, 'write')}"
-        )
+_ENDED = {"release": "released it", "stop": "was stopped", "kill": "was killed"}
+
+
+def _hand_over(each: HandOverDocument) -> tuple[str, ...]:
+    return (_ENDED[each.after], ms(each.median), ms(min(each.samples)), ms(max(each.samples)))
 
 
 def _native(rounds: RoundsDocument, writing: WritingDocument) -> str:

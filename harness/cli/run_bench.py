@@ -12,6 +12,7 @@ from checkers.text.printable import as_json
 from harness.bench.bench import Bench, BenchOptions
 from harness.bench.document import BENCH, answer_of
 from harness.bench.intervals import Decision
+from harness.bench.page import BENCH_PAGE, render
 from harness.bench.run import run_bench
 from harness.bench.tables import lines
 from harness.core import printing
@@ -61,8 +62,10 @@ def _finished(bench: Bench, say: Callable[[str], None], *, as_document: bool) ->
     """Write what a bench found into its folder, and print it."""
     found = bench.document()
     replace_file(bench.folder / BENCH, [as_json(to_builtins(found), 1), "\n"])
+    replace_file(bench.folder / BENCH_PAGE, [render(found)])
     for line in lines(found):
         say(line)
+    say(f"  page         {as_seen_from_here(bench.folder / BENCH_PAGE)}")
     say(f"  bench folder {as_seen_from_here(bench.folder)}")
     if as_document:
         printing.show_document(found)

@@ -4,95 +4,11 @@ from typing import Any
 
 import pytest
 
-from harness.bench.document import (
-    BenchDocument,
-    IntervalDocument,
-    LatencyDocument,
-    MachineDocument,
-    RoundsDocument,
-    SeriesDocument,
-    WritingDocument,
-    answer_of,
-)
+from harness.bench.document import BenchDocument, answer_of
 from harness.bench.intervals import Decision
 from harness.bench.requirements import judged
 from harness.spec.bench import BenchSpec
-
-MS = 1_000_000
-
-
-def interval(low: float | None, value: float | None, high: float | None) -> IntervalDocument:
-    return IntervalDocument(low=low, value=value, high=high)
-
-
-def latency(p99: IntervalDocument) -> LatencyDocument:
-    return LatencyDocument(
-        count=100, failed=0, unknown=0, unsent=0, error="", mean=1, p50=1, p90=1, p99=p99, p999=None, max=9
-    )
-
-
-RATE = interval(900, 1000, 1100)
-P99 = interval(4, 5, 6)
-
-
-def series(
-    clients: int = 8,
-    at: int = 8,
-    rate: IntervalDocument = RATE,
-    p99: IntervalDocument = P99,
-    *,
-    operation: str = "acquire",
-    fencing: str = "",
-    offered: float | None = None,
-    is_noisy: bool = False,
-) -> SeriesDocument:
-    return SeriesDocument(
-        key="",
-        operation=operation,
-        fencing=fencing,
-        clients=clients,
-        resources=at,
-        offered=offered,
-        rate=rate,
-        latencies={operation: latency(p99)},
-        medians=[1, 1, 1],
-        is_noisy=is_noisy,
-    )
-
-
-def rounds(low: float, value: float, high: float) -> RoundsDocument:
-    writing = WritingDocument(
-        fencing="upsert",
-        logged=False,
-        raises_mark=False,
-        mean=1,
-        p50=1,
-        overhead=interval(low, value, high),
-        median_overhead=1,
-    )
-    return RoundsDocument(clients=1, rounds=100, writings=[writing], means=[value])
-
-
-def bench(*found: SeriesDocument, is_noisy: bool = False, **more: Any) -> BenchDocument:
-    machine = MachineDocument(
-        cpus=2, governor="", kernel="", load=0, calibrations=[1], spread=0.2, is_noisy=is_noisy
-    )
-    known: dict[str, Any] = {"rounds": [], "max_rate": None, **more}
-    return BenchDocument(
-        target="t",
-        lock="redis",
-        storage="postgres",
-        fencing="upsert",
-        engine="docker",
-        began="",
-        seconds=1,
-        interrupted=False,
-        machine=machine,
-        series=list(found),
-        requirements=[],
-        versions={},
-        **known,
-    )
+from tests.support.bench_documents import bench, interval, rounds, series
 
 
 def answer(found: BenchDocument, **required: Any) -> tuple[str, str]:
