@@ -78,6 +78,16 @@ class SeriesDocument(msgspec.Struct, frozen=True, kw_only=True):
     is_noisy: bool  # do the medians differ by more than 15 %?
     native: NativeDocument | None = None  # None: there is no such tool
 
+    def __post_init__(self) -> None:
+        """Refuse a document of a stranger that has no latencies of its own operation."""
+        if self.operation not in self.latencies:
+            raise ValueError(f"no latencies of {self.operation}")
+
+    @property
+    def own(self) -> LatencyDocument:
+        """The latencies of its own operation."""
+        return self.latencies[self.operation]
+
     @property
     def is_limited_by_driver(self) -> bool:
         """Does the system's own tool reach more than twice the rate?"""

@@ -84,7 +84,7 @@ def _charts(found: BenchDocument) -> Iterator[SimpleNamespace]:
         (f"Latency of acquire, {found.lock}", closed),
         (f"Latency of writes, {found.storage}", writes),
     ):
-        if any(each.latencies[each.operation].curve for each in series):
+        if any(each.own.curve for each in series):
             yield SimpleNamespace(title=title, data={"kind": "percentiles", "lines": list(_curves(series))})
     if locks:
         yield SimpleNamespace(
@@ -95,7 +95,7 @@ def _charts(found: BenchDocument) -> Iterator[SimpleNamespace]:
 
 def _curves(series: Iterable[SeriesDocument]) -> Iterator[dict[str, Any]]:
     for each in series:
-        yield {"name": load_of(each), "points": each.latencies[each.operation].curve, "joined": True}
+        yield {"name": load_of(each), "points": each.own.curve, "joined": True}
 
 
 def _throughput(series: Iterable[SeriesDocument]) -> Iterator[dict[str, Any]]:
@@ -116,5 +116,5 @@ def _throughput(series: Iterable[SeriesDocument]) -> Iterator[dict[str, Any]]:
 
 
 def _percentile(series: SeriesDocument, name: str) -> float | None:
-    latencies = series.latencies[series.operation]
+    latencies = series.own
     return latencies.p50 if name == "p50" else latencies.p99.value

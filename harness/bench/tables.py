@@ -28,12 +28,16 @@ class BenchTable:
     title: str
     rows: Sequence[tuple[str, ...]]
 
+    def lines(self) -> Iterator[str]:
+        """Yield the title, and a line for each row."""
+        yield f"  {self.title}"
+        yield from _aligned(self.rows)
+
 
 def lines(found: BenchDocument) -> Iterator[str]:
     """Yield the lines of a bench."""
     for table in tables(found):
-        yield f"  {table.title}"
-        yield from _aligned(table.rows)
+        yield from table.lines()
     for sentence in sentences(found):
         yield f"  {sentence}"
 
@@ -80,7 +84,7 @@ def sentences(found: BenchDocument) -> Iterator[str]:
 
 
 def _row(series: SeriesDocument) -> tuple[str, ...]:
-    latencies = series.latencies[series.operation]
+    latencies = series.own
     lost = latencies.failed + latencies.unknown
     remarks = [NOISY] * series.is_noisy
     if series.lock:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from pathlib import Path
 from typing import TextIO
 
 from msgspec import to_builtins
 
 from checkers.text.printable import as_json
 from harness.bench.bench import Bench, BenchOptions
+from harness.bench.compare import compared, read
 from harness.bench.document import BENCH, answer_of
 from harness.bench.intervals import Decision
 from harness.bench.page import BENCH_PAGE, render
 from harness.bench.run import run_bench
-from harness.bench.tables import lines
+from harness.bench.tables import NOISY, lines
 from harness.core import printing
 from harness.core.errors import FencepostError
 from harness.core.exit_codes import ExitCode, of_error, of_several
@@ -70,3 +72,14 @@ def _finished(bench: Bench, say: Callable[[str], None], *, as_document: bool) ->
     if as_document:
         printing.show_document(found)
     return _CODES[answer_of(found)]
+
+
+def print_comparison(first: str, second: str, benches: Path) -> ExitCode:
+    """Print what differs between two benches."""
+    found = [read(word, benches) for word in (first, second)]
+    for name, each in zip(("first", "second"), found, strict=True):
+        noisy = f", {NOISY}" if each.machine.is_noisy else ""
+        printing.show(f"{name:6} {each.target}, {each.began}, engine {each.engine}{noisy}")
+    for table in compared(*found):
+        printing.show(*table.lines())
+    return ExitCode.AS_EXPECTED

@@ -31,6 +31,12 @@ from harness.core.printing import say
     metavar="N",
     help="Send at most so many requests a second. Default: as many as the clients can.",
 )
+@click.option(
+    "--compare",
+    nargs=2,
+    metavar="A B",
+    help="Compare two benches, by their folders or by targets for the newest, and measure nothing.",
+)
 @folder_option("benches", "The folder for the folders of benches.")
 @format_option("one document per line on stdout, everything else on stderr.")
 @OVERRIDES
@@ -39,6 +45,7 @@ def bench(
     names: tuple[str, ...],
     seconds: float,
     max_rate: float | None,
+    compare: tuple[str, str] | None,
     benches: Path,
     output: str,
     overrides: tuple[str, ...],
@@ -57,6 +64,12 @@ def bench(
 
     if find_spec("hdrh") is None:
         raise ConfigurationError("bench needs HdrHistogram: pip install '.[bench]' in Fencepost's checkout")
+    if compare is not None:
+        from harness.cli.run_bench import print_comparison
+
+        if names:
+            raise click.UsageError("--compare takes two benches, and no target")
+        return print_comparison(*compare, benches)
     selected = select(names)
     print_unselected(selected)
     if not selected.names:
