@@ -16,6 +16,7 @@ from msgspec import structs
 
 from harness.bench import calibration
 from harness.bench.document import (
+    AvailabilityDocument,
     BenchDocument,
     HandOverDocument,
     MachineDocument,
@@ -81,6 +82,7 @@ class Bench:
     rounds: dict[RoundsSeries, list[np.ndarray]] = field(default_factory=dict)
     hand_overs: dict[str, list[int]] = field(default_factory=dict)  # ns; by what ended the hold
     stale_holds: list[StaleHold] = field(default_factory=list)
+    availability: list[AvailabilityDocument] = field(default_factory=list)
     native: dict[str, NativeDocument] = field(default_factory=dict)  # by the key of the series
     native_means: dict[RoundsSeries, Mapping[str, float]] = field(default_factory=dict)  # ms; by fencing
 
@@ -229,6 +231,7 @@ class Bench:
                 StaleHoldDocument(believed=to_ms(each.believed), writes=each.writes)
                 for each in self.stale_holds
             ],
+            availability=self.availability,
             requirements=[],
             versions=self.versions,
         )

@@ -131,6 +131,19 @@ class StaleHoldDocument(msgspec.Struct, frozen=True, kw_only=True):
     writes: int  # that it sent in that time
 
 
+class AvailabilityDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """What one fault on servers did to the writes that the storage accepted; rates a second, times in ms."""
+
+    fault: str  # its kind
+    target: str
+    lasted: float  # from when it was seen in force until it was seen healed
+    without_writes: float  # the longest time without a write around it
+    before: float | None  # in the three seconds before it, and before that time
+    during: float | None
+    after: float | None  # in the three seconds after both; null: the run ended
+    first_write: float | None  # from its begin until a write with a lock that was granted since; null: none
+
+
 class RequirementDocument(msgspec.Struct, frozen=True, kw_only=True):
     """A requirement of [bench], and whether it holds."""
 
@@ -171,6 +184,7 @@ class BenchDocument(msgspec.Struct, frozen=True, kw_only=True):
     rounds: list[RoundsDocument]
     hand_overs: list[HandOverDocument]
     stale_holds: list[StaleHoldDocument]
+    availability: list[AvailabilityDocument]
     requirements: list[RequirementDocument]
     versions: dict[str, str]
 

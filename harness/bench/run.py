@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from checkers.text.redaction import redacted
-from harness.bench import calibration, workers
+from harness.bench import availability, calibration, workers
 from harness.bench.bench import Bench, BenchOptions, Say
 from harness.bench.native import NativeTools
 from harness.bench.orders import ClientOfBench
@@ -46,6 +46,10 @@ def check(target: Target) -> None:
     deployment.check(target)
 
 
+RUNS = "runs"
+"""In a bench's folder: the run of a target with its faults on servers."""
+
+
 def run_bench(
     target: Target, engine: Engine, options: BenchOptions, say: Say
 ) -> Generator[Bench, None, None]:
@@ -72,6 +76,8 @@ def run_bench(
         load=calibration.load(),
     )
     say(f"  {planned(bench)}")
+    if availability.faults_on_servers(target):
+        bench.availability.extend(availability.measure(target, engine, path / RUNS, say))
     with ExitStack() as stack:
         stack.enter_context(logs.limited(path / LOGS))
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from harness.bench.document import (
+    AvailabilityDocument,
     BenchDocument,
     HandOverDocument,
     IntervalDocument,
@@ -64,6 +65,27 @@ def tables(found: BenchDocument) -> Iterator[BenchTable]:
         title = f"lock {found.lock}: until a client that waits for it is granted it"
         heads = ("after its holder", "median", "least", "most")
         yield BenchTable(title=title, rows=[heads, *map(_hand_over, found.hand_overs)])
+    if found.availability:
+        rows = [_WHEN, *map(_availability, found.availability)]
+        yield BenchTable(title="availability under the target's faults on servers", rows=rows)
+
+
+_WHEN = (
+    "fault",
+    "of",
+    "seen in force for",
+    "writes a second before",
+    "during",
+    "after",
+    "no write for",
+    "a new holder wrote after",
+)
+
+
+def _availability(each: AvailabilityDocument) -> tuple[str, ...]:
+    rates = ("-" if rate is None else f"{rate:,.1f}" for rate in (each.before, each.during, each.after))
+    first = "never" if each.first_write is None else ms(each.first_write)
+    return (each.fault, each.target, ms(each.lasted), *rates, ms(each.without_writes), first)
 
 
 def sentences(found: BenchDocument) -> Iterator[str]:

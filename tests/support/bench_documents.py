@@ -84,7 +84,14 @@ def bench(*found: SeriesDocument, is_noisy: bool = False, **more: Any) -> BenchD
     machine = MachineDocument(
         cpus=2, governor="", kernel="", load=0, calibrations=[1], spread=0.2, is_noisy=is_noisy
     )
-    known: dict[str, Any] = {"rounds": [], "hand_overs": [], "stale_holds": [], "max_rate": None, **more}
+    known: dict[str, Any] = {
+        "rounds": [],
+        "hand_overs": [],
+        "stale_holds": [],
+        "availability": [],
+        "max_rate": None,
+        **more,
+    }
     return BenchDocument(
         target="t",
         lock="redis",

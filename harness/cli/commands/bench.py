@@ -74,7 +74,7 @@ def bench(
     print_unselected(selected)
     if not selected.names:
         return ExitCode.NOTHING_SELECTED
-    loaded = [load(name, overrides, faults=False) for name in selected.names]
+    loaded = [load(name, overrides) for name in selected.names]
 
     from harness.bench.bench import BenchOptions
     from harness.bench.run import check
