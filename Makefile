@@ -17,7 +17,7 @@ CASES ?=
 # Tests start the command hundreds of times: compile its modules once, also where bytecode is unwanted elsewhere.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: install run zoo cards test test-slow test-nightly test-all check lint types coverage docs bench fuzz mutants lock schemas clean golden known-bugs atlas pictures
+.PHONY: install run zoo cards test test-slow test-nightly test-all check lint types coverage docs bench fuzz mutants lock schemas clean golden known-bugs atlas bench-systems pictures
 
 install: $(STAMP)
 
@@ -114,6 +114,9 @@ schemas: install  ## write the JSON Schemas that are committed
 
 cards: install  ## docs/libraries.md: run the series of each lock library of examples/locks; NAMES=... makes some again, RUN=restart one run of each series
 	$(BIN)/python -m tools.cards $(NAMES)
+
+bench-systems: install  ## docs/bench.md: bench each lock service and storage, half an hour; NAMES=... some of the targets (needs Docker)
+	$(BIN)/python -m tools.bench_systems $(NAMES)
 
 atlas: install  ## docs/atlas.md: race for objects on each S3 server that runs here; NAMES=... some of them (needs Go, Java and Maven)
 	$(BIN)/python -m tools.atlas $(NAMES)

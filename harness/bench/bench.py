@@ -29,7 +29,6 @@ from harness.bench.native import NativeTools
 from harness.bench.requirements import judged
 from harness.bench.results import LoadResults, rounds_document
 from harness.bench.series import (
-    PER_CYCLE,
     REPETITIONS,
     SHARES,
     BenchSeries,
@@ -94,10 +93,19 @@ class Bench:
     @property
     def lasts(self) -> int:
         """How long one repetition of a series lasts (ns)."""
-        opened = len(SHARES) + (self.target.bench.acquire_rate is not None)
-        series = len(self.closed) + len(list(rounds_series(self.target))) + opened
         left = self.options.lasts - takes(self.target.lock.ttl)
-        return max(SHORTEST, left // (series * REPETITIONS))
+        return max(SHORTEST, left // (self.loads * REPETITIONS))
+
+    @property
+    def loads(self) -> int:
+        """How many loads there are."""
+        opened = len(SHARES) + (self.target.bench.acquire_rate is not None)
+        return len(self.closed) + len(list(rounds_series(self.target))) + opened
+
+    @property
+    def whole(self) -> int:
+        """How long all measurements take, about (ns)."""
+        return self.loads * REPETITIONS * (self.lasts + AHEAD) + takes(self.target.lock.ttl)
 
     def measure(self, clients: BenchWorkers, tools: NativeTools) -> None:
         """Put all loads on the servers, and repeat them; the open loops come last: they need the rates."""
@@ -140,13 +148,11 @@ class Bench:
         hand_over = HandOver(clients=clients, ttl=ttl, rng=random.Random(1))
         for after, samples in hand_over.measure():
             self.hand_overs[after] = samples
-        for each in stale_holds(clients, writing, ttl) if writing else ():
+        for each in stale_holds(clients, writing, ttl, self.options.max_rate) if writing else ():
             self.stale_holds.append(each)
 
     def _measure(self, clients: BenchWorkers, series: BenchSeries) -> None:
-        limit = self.options.max_rate
-        if limit is not None and series.writing is None:
-            limit /= PER_CYCLE
+        limit = self.options.max_rate and self.options.max_rate / series.requests
         rate = limit if series.offered is None else min(series.offered, limit or series.offered)
         window = windows(
             series.clients,

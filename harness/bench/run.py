@@ -13,7 +13,7 @@ from harness.bench import availability, calibration, workers
 from harness.bench.bench import Bench, BenchOptions, Say
 from harness.bench.native import NativeTools
 from harness.bench.orders import ClientOfBench
-from harness.bench.series import MOST_CLIENTS, REPETITIONS, SHARES, written
+from harness.bench.series import MOST_CLIENTS, REPETITIONS, written
 from harness.core.duration import NS
 from harness.core.errors import ConfigurationError
 from harness.engines.engine import Cluster, Engine
@@ -131,12 +131,11 @@ def client_of(target: Target, cluster: Cluster, folder: Path, client: int) -> Cl
 
 def planned(bench: Bench) -> str:
     """Say what is about to be sent, before it is."""
-    seconds = bench.options.lasts / NS["s"]
-    most = bench.options.max_rate
+    seconds, most = bench.whole / NS["s"], bench.options.max_rate
     how_many = f"at most {most * seconds:,.0f} requests, {most:g} a second" if most else "as fast as it can"
     return (
-        f"{len(bench.closed)} closed loops and {len(SHARES)} open ones of {bench.lasts / NS['s']:.2g} s,"
-        f" each {REPETITIONS} times, about {seconds:.0f} s in all; {how_many}"
+        f"{bench.loads} loads of {bench.lasts / NS['s']:.2g} s, each {REPETITIONS} times, about"
+        f" {seconds:.0f} s in all; {how_many}"
     )
 
 

@@ -59,6 +59,13 @@ class BenchSeries:
         return "/".join([self.operation, *how, f"{self.clients} clients", on, *load])
 
     @property
+    def requests(self) -> int:
+        """How many requests an operation takes at least."""
+        written = self.writing is not None
+        locked = not written or self.lock == "for each write"
+        return PER_CYCLE * locked + written
+
+    @property
     def is_uncontended(self) -> bool:
         """Has each client a resource of its own?"""
         return self.resources == self.clients

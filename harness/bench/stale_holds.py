@@ -28,15 +28,21 @@ class StaleHold:
     writes: int  # that it sent in that time
 
 
-def stale_holds(clients: BenchWorkers, writing: Writing, ttl: int) -> Iterator[StaleHold]:
-    """Stop a holder that keeps its lock, and yield how long it believed in it; `ttl` in ns."""
+def stale_holds(
+    clients: BenchWorkers, writing: Writing, ttl: int, max_rate: float | None
+) -> Iterator[StaleHold]:
+    """Stop a holder that keeps its lock, and yield how long it believed in it.
+
+    `ttl` in ns; it sends at most `max_rate` writes a second.
+    """
     for _ in range(STALE_HOLDS):
-        yield _stale_hold(clients, writing, ttl)
+        yield _stale_hold(clients, writing, ttl, max_rate)
 
 
-def _stale_hold(clients: BenchWorkers, writing: Writing, ttl: int) -> StaleHold:
+def _stale_hold(clients: BenchWorkers, writing: Writing, ttl: int, max_rate: float | None) -> StaleHold:
     resource, now = held(HOLDER), time.monotonic_ns()
-    window = Window(begins=now, ends=now + _LASTS * ttl)
+    every = max_rate and NS["s"] / max_rate
+    window = Window(begins=now, ends=now + _LASTS * ttl, every=every)
     order = LockedWrites(window=window, writing=writing, resource=resource, keeps_lock=True)
     clients.give(HOLDER, order)
     time.sleep(ttl / 2 / NS["s"])  # it holds the lock, and has renewed its lease

@@ -1,6 +1,7 @@
 """Runs on servers that already run: etcd and PostgreSQL, started by hand, with passwords and TLS."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 from harness.engines.engine import Engine
 from tests.support.attached_servers import PASSWORD, Attached, attached_servers
 from tests.support.challenged import counted, run_until_challenged
-from tests.support.command import run_target
+from tests.support.command import fencepost, run_target
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow]
 
@@ -117,6 +118,25 @@ def test_unfenced_servers_are_found_and_nothing_stays(servers: Attached, tmp_pat
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["anomalies"]["stale-write"] >= 1
     assert servers.left() == before
+
+
+def test_a_bench_keeps_to_its_limit_and_nothing_stays(servers: Attached, tmp_path: Path) -> None:
+    (tmp_path / "t.toml").write_text(target(servers))
+    before = servers.left()
+
+    done = fencepost(tmp_path, "bench", "t.toml", "--for", "20s", "--max-rate", "100", "--engine", "local")
+
+    assert done.returncode == 0, done.stderr
+    assert re.search("at most [0-9,]+ requests, 100 a second", done.stdout)
+    assert servers.left() == before
+    folder = tmp_path / "benches/attached/latest"
+    found = json.loads((folder / "bench.json").read_text())
+    assert {each["native"] for each in found["series"]} == {None}
+    for series in found["series"]:  # each of three times, a client may begin and end a hold
+        sent = sum(series["latencies"].get(f, {"count": 0})["count"] for f in ("acquire", "release", "write"))
+        assert 0 < sent <= 100 * 3 * found["seconds"] + 9 * series["clients"], series["key"]
+    for file in folder.rglob("*"):
+        assert not file.is_file() or PASSWORD not in file.read_text(errors="replace"), file
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,338 @@
+"""Bench every shipped lock service and storage, and write their figures into docs/bench.md.
+
+It needs Docker and nothing else to do: about two minutes a target. What was found is kept in docs/bench, one
+file a target, so that one can be measured again alone:
+
+    make bench-systems NAMES="redis-postgres"
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import msgspec
+
+from harness.bench.document import (
+    BENCH,
+    BenchDocument,
+    RoundsDocument,
+    SeriesDocument,
+    WritingDocument,
+)
+from harness.bench.tables import between, ms, signed
+
+ROOT = Path(__file__).parents[1]
+FOUND = ROOT / "docs/bench"
+PAGE = ROOT / "docs/bench.md"
+TARGETS = {
+    "etcd-etcd": "2m",
+    "etcd-lock-postgres": "2m",
+    "redis-dynamodb": "2m",
+    "redis-postgres": "4m",
+    "redis-redis": "2m",
+    "redis-sqlite": "2m",
+    "redlock-redis-unfenced": "2m",
+    "s3-s3": "2m",
+    "zookeeper-zookeeper": "2m",
+    "etcd-postgres-failover": "30s",
+    "etcd-postgres-leader-isolated": "30s",
+    "redis-postgres-failover": "30s",
+}
+"""Each lock service and each storage at least once, and how long all measurements of each take."""
+ASKED = ("acquire_rate=5000", 'acquire_p99="5ms"', 'fence_overhead="1ms"')
+RATE, TAIL, OVERHEAD = 5000, 5.0, 1.0  # a second, ms, ms
+_BEGIN = "## Every shipped system\n"
+_NOISE = "¹"
+
+
+def main(names: Sequence[str]) -> None:
+    """Bench these targets, or all, and write the page."""
+    FOUND.mkdir(exist_ok=True)
+    for target, lasts in TARGETS.items():
+        if not names or target in names:
+            _bench(target, lasts)
+    known = {
+        target: msgspec.json.decode(file.read_bytes(), type=BenchDocument)
+        for target in TARGETS
+        if (file := FOUND / f"{target}.json").exists()
+    }
+    before = PAGE.read_text().partition(_BEGIN)[0]
+    PAGE.write_text(before + _BEGIN + "\n" + "\n".join(section(known)) + "\n")
+
+
+def _bench(target: str, lasts: str) -> None:
+    asked = [word for each in ASKED for word in ("--set", f"bench.{each}")]
+    with tempfile.TemporaryDirectory() as folder:
+        command = ["bench", target, "--engine", "docker", "--for", lasts, "--benches", folder, *asked]
+        subprocess.run([sys.executable, "-m", "harness.cli", *command], cwd=ROOT, check=False)
+        found = json.loads((Path(folder) / target / "latest" / BENCH).read_text())
+    for series in found["series"]:
+        for latencies in series["latencies"].values():
+            latencies["curve"] = []  # the page of a bench draws it; this one does not
+    (FOUND / f"{target}.json").write_text(json.dumps(found, indent=1) + "\n")
+
+
+def section(known: dict[str, BenchDocument]) -> Iterator[str]:
+    """Yield the lines of the section."""
+    some = next(iter(known.values()))
+    first, last = min(each.began for each in known.values()), max(each.began for each in known.values())
+    spreads = [each.machine.spread for each in known.values()]
+    yield (
+        f"`make bench-systems` measured all this with Fencepost's own images on one machine with"
+        f" {some.machine.cpus} cores ({some.machine.kernel}, frequency governor"
+        f" {some.machine.governor or 'not shown by the kernel'}), from {first[:10]} to {last[:10]}: clients"
+        f" and servers share the cores. Its speed changed by at most {max(spreads):.0%} during a target."
+        f" {_NOISE} marks a figure that is too noisy here: its repetitions differ by more than 15 %."
+    )
+    yield ""
+    yield from _questions(known)
+    yield "### Locks"
+    yield ""
+    yield (
+        "Acquisitions a second, each followed by a release, and the 99th percentile of acquire; each client"
+        " has a resource of its own. The tool sends the same requests from next to the server."
+    )
+    yield ""
+    yield _row(
+        "lock", "1 client", "8 clients", "64 clients", "64 for one lock", "the tool, 8 clients", "load before"
+    )
+    yield _row(*["---"] * 7)
+    yield from _locks(known)
+    yield ""
+    yield (
+        "A waiting client is granted the lock so long after its holder released it, was stopped, or was"
+        " killed (medians, leases of 2 s):"
+    )
+    yield ""
+    yield _row("lock", "released", "stopped", "killed")
+    yield _row(*["---"] * 4)
+    yield from _hand_overs(known)
+    yield ""
+    yield "### Fences"
+    yield ""
+    yield "What a fence adds to a write of one client on the same connection, and writes a second."
+    yield ""
+    yield _row(
+        "storage",
+        "fencing",
+        "adds on average (95 %)",
+        "at the median",
+        "by the tool",
+        "8 clients apart",
+        "8 at one row",
+        "64 at one row",
+    )
+    yield _row(*["---"] * 8)
+    for found in _storages(known):
+        yield from _fences(found)
+    yield ""
+    yield "### A lock for each write, or a lease that is kept"
+    yield ""
+    yield "Writes a second under a lock, by clients with a resource each."
+    yield ""
+    yield _row(
+        "lock",
+        "storage",
+        "1 client, lock for each write",
+        "kept",
+        "8 clients, lock for each write",
+        "kept",
+        "a stopped holder believed for up to",
+    )
+    yield _row(*["---"] * 7)
+    yield from filter(None, map(_buffering, _storages(known)))
+    yield ""
+    yield "### Availability"
+    yield ""
+    yield "Accepted writes a second of five clients, in three seconds before and after a fault on servers."
+    yield ""
+    yield _row("target", "fault", "before", "during", "after", "no write for", "a new holder wrote after")
+    yield _row(*["---"] * 7)
+    for target, found in known.items():
+        for each in found.availability:
+            yield _row(
+                f"`{target}`",
+                f"{each.fault} of {each.target}",
+                *("–" if rate is None else f"{rate:,.0f}" for rate in (each.before, each.during, each.after)),
+                ms(each.without_writes),
+                ms(each.first_write) if each.first_write is not None else "–",
+            )
+
+
+def _questions(known: dict[str, BenchDocument]) -> Iterator[str]:
+    """Answer what people ask, each in a paragraph."""
+    postgres = known.get("redis-postgres")
+    if postgres:
+        plain_at_one, locked_at_one, plain, locked = (
+            _rate(postgres.of(f"write/{fencing}/8 clients/{where}"))
+            for where in ("1 resources", "own resources")
+            for fencing in ("conditional-update", "select-for-update")
+        )
+        yield (
+            "**Does `FOR UPDATE` serialize?** At one row, every fence does: in PostgreSQL two writes of a row"
+            f" wait for one another anyway. Eight clients at one row write {plain_at_one} times a second with"
+            f" a conditional update and {locked_at_one} with `FOR UPDATE`; apart, {plain} and {locked}. It"
+            " costs more because it holds the row for two more round trips, and takes three more in all."
+        )
+        yield ""
+        added = _writing(_one_client(postgres), "conditional-update")
+        if added and added.overhead:
+            answer = {"met": "Yes", "missed": "No"}.get(_requirement(postgres, "fence_overhead"), "Undecided")
+            yield (
+                f"**Does the conditional update cost less than {OVERHEAD:g} ms?** {answer}: it adds"
+                f" {signed(added.overhead.value)} on average ({between(added.overhead)}), of a write that"
+                f" takes {ms(added.mean)}."
+            )
+            yield ""
+        each, kept = (
+            postgres.of(f"write/conditional-update/8 clients/own resources/lock {lock}")
+            for lock in ("for each write", "kept")
+        )
+        if each and kept and postgres.stale_holds:
+            most = max(hold.believed for hold in postgres.stale_holds)
+            writes = max(hold.writes for hold in postgres.stale_holds)
+            yield (
+                "**What does lease buffering buy, and risk?** With Redis and PostgreSQL, eight clients that"
+                f" keep their locks write {_rate(kept)} times a second, and {_rate(each)} with a lock for"
+                " each write. The price: a holder that was stopped until another client had its lock still"
+                f" believed in it for up to {ms(most)} after it, and sent up to {writes} writes. How long it"
+                " is stopped has no limit; only a fence refuses those writes."
+            )
+            yield ""
+    best = {
+        found.lock: max(_uncontended(found), key=lambda each: each.rate.value or 0)
+        for found in known.values()
+        if any(_uncontended(found))
+    }
+    reaches = [
+        f"{lock} ({_rate(each)} a second, p99 {ms(each.own.p99.value)})"
+        for lock, each in best.items()
+        if (each.rate.low or 0) >= RATE and (each.own.p99.high or TAIL + 1) <= TAIL
+    ]
+    fastest = max(best.items(), key=lambda pair: pair[1].rate.value or 0, default=None)
+    cores = next(iter(known.values())).machine.cpus
+    yield f"**Who reaches {RATE:,} a second under {TAIL:g} ms on {cores} cores?**"
+    if reaches:
+        yield f"{', '.join(reaches)}."
+    elif fastest:
+        lock, each = fastest
+        tool = (
+            f" {each.native.tool} next to the server reaches {each.native.rate:,.0f}: the driver, in Python"
+            " on the same cores, is the limit here."
+            if each.native
+            else ""
+        )
+        yield (
+            f"None. The fastest is {lock}: {_rate(each)} a second with {each.clients} clients, p99"
+            f" {ms(each.own.p99.value)}.{tool}"
+        )
+    yield ""
+
+
+def _locks(known: dict[str, BenchDocument]) -> Iterator[str]:
+    for found in _first_of_each_lock(known):
+        series = [found.of(f"acquire/{clients} clients/own resources") for clients in (1, 8, 64)]
+        native = series[1].native if series[1] else None
+        yield _row(
+            found.lock,
+            *(map(_rate_and_tail, [*series, found.of("acquire/64 clients/1 resources")])),
+            f"{native.tool} {native.rate:,.0f}" if native else "–",
+            f"{found.machine.load:g}",
+        )
+
+
+def _hand_overs(known: dict[str, BenchDocument]) -> Iterator[str]:
+    for found in _first_of_each_lock(known):
+        medians = {each.after: ms(each.median) for each in found.hand_overs}
+        yield _row(found.lock, *(medians.get(after, "–") for after in ("release", "stop", "kill")))
+
+
+def _first_of_each_lock(known: dict[str, BenchDocument]) -> Iterator[BenchDocument]:
+    seen: set[str] = set()
+    for found in known.values():
+        if found.lock not in seen and not found.availability:
+            seen.add(found.lock)
+            yield found
+
+
+def _storages(known: dict[str, BenchDocument]) -> Iterator[BenchDocument]:
+    seen: set[str] = set()
+    by_time = sorted(known.values(), key=lambda found: -found.seconds)
+    for found in by_time:
+        if found.storage not in seen and not found.availability:
+            seen.add(found.storage)
+            yield found
+
+
+def _fences(found: BenchDocument) -> Iterator[str]:
+    rounds = _one_client(found)
+    for fencing in dict.fromkeys(each.fencing for each in found.series if each.fencing):
+        writing = _writing(rounds, fencing)
+        added = writing.overhead if writing else None
+        tool = rounds.native.get(fencing) if rounds else None
+        yield _row(
+            found.storage,
+            f"`{fencing}`",
+            f"{signed(added.value)} ({between(added)})" if added else "–",
+            signed(writing.median_overhead) if writing and writing.median_overhead is not None else "–",
+            signed(tool - rounds.native["none"]) if tool and rounds and fencing != "none" else "–",
+            *(
+                _rate(found.of(f"write/{fencing}/{load}"))
+                for load in ("8 clients/own resources", "8 clients/1 resources", "64 clients/1 resources")
+            ),
+        )
+
+
+def _buffering(found: BenchDocument) -> str:
+    loads = [
+        found.of(f"write/{found.fencing}/{clients} clients/own resources/lock {lock}")
+        for clients in (1, 8)
+        for lock in ("for each write", "kept")
+    ]
+    if not any(loads):
+        return ""
+    believed = ms(max(each.believed for each in found.stale_holds)) if found.stale_holds else "–"
+    return _row(found.lock, found.storage, *map(_rate, loads), believed)
+
+
+def _uncontended(found: BenchDocument) -> list[SeriesDocument]:
+    return [
+        each
+        for each in found.series
+        if each.operation == "acquire" and each.clients == each.resources and each.offered is None
+    ]
+
+
+def _one_client(found: BenchDocument) -> RoundsDocument | None:
+    return next((each for each in found.rounds if each.clients == 1), None)
+
+
+def _writing(rounds: RoundsDocument | None, fencing: str) -> WritingDocument | None:
+    known = rounds.writings if rounds else []
+    found = (each for each in known if each.fencing == fencing and not each.raises_mark and each.overhead)
+    return next(found, None)
+
+
+def _requirement(found: BenchDocument, name: str) -> str:
+    return next((each.answer for each in found.requirements if each.name == name), "")
+
+
+def _rate(series: SeriesDocument | None) -> str:
+    return f"{series.rate.value or 0:,.0f}{_NOISE * series.is_noisy}" if series else "–"
+
+
+def _rate_and_tail(series: SeriesDocument | None) -> str:
+    return f"{_rate(series)} · p99 {ms(series.own.p99.value)}" if series else "–"
+
+
+def _row(*cells: str) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
