@@ -76,16 +76,9 @@ def rounds_document(
     every = np.concatenate(repetitions)
     columns = {writing: number for number, writing in enumerate(series.writings)}
 
-    def plain(writing: Writing) -> int:
-        """The column of the write without a fence that is logged alike; for the log, the one without."""
-        is_log = writing.fencing == "none" and writing.logged
-        without = Writing(fencing="none", logged=False)
-        if (is_log or not writing.logged) and without in columns:
-            return columns[without]
-        return columns[Writing(fencing="none", logged=True)]
+    beside = columns[Writing(fencing="none", logged=False)]
 
     def document(writing: Writing, column: int) -> WritingDocument:
-        beside = plain(writing)
         differences = every[:, column] - every[:, beside]
         is_plain = beside == column or writing.raises_mark or not len(every)
         return WritingDocument(
@@ -108,7 +101,7 @@ def rounds_document(
         rounds=len(every),
         writings=[document(writing, column) for writing, column in columns.items()],
         means=[
-            to_ms((each[:, column] - each[:, plain(series.writings[column])]).mean())
+            to_ms((each[:, column] - each[:, beside]).mean())
             for column in own
             for each in repetitions
             if len(each)

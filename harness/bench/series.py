@@ -114,7 +114,7 @@ def write_series(target: Target) -> Iterator[BenchSeries]:
     """Yield the closed loops of the storage: for each fencing, apart and at one resource."""
     for clients, at in ((8, 8), (8, 1), (64, 1)):
         for fencing in fencings(target):
-            writing = Writing(fencing=fencing, logged=not leaves_out_log(target))
+            writing = _writing(target, fencing)
             yield BenchSeries(operation="write", clients=clients, resources=at, writing=writing)
 
 
@@ -132,7 +132,7 @@ def own_writing(target: Target) -> Writing | None:
     """Return how the target writes; None if no write can be made on its own connection."""
     if target.storage.fencing == "lock-key":
         return None
-    return Writing(fencing=target.storage.fencing, logged=not leaves_out_log(target))
+    return _writing(target, target.storage.fencing)
 
 
 def rounds_series(target: Target) -> Iterator[RoundsSeries]:
@@ -143,17 +143,17 @@ def rounds_series(target: Target) -> Iterator[RoundsSeries]:
 
 
 def _writings(target: Target) -> Iterator[Writing]:
-    if leaves_out_log(target):
+    if target.storage.kind in storages.WITH_LOG:
         yield Writing(fencing="none", logged=True)
     for fencing in fencings(target):
-        yield Writing(fencing=fencing, logged=not leaves_out_log(target))
+        yield _writing(target, fencing)
     if target.fenced and target.storage.fencing != "lock-key":
         yield Writing(fencing=target.storage.fencing, logged=True, raises_mark=True)
 
 
-def leaves_out_log(target: Target) -> bool:
-    """Can the storage write without the log that Fencepost adds?"""
-    return target.storage.kind in storages.WITH_LOG
+def _writing(target: Target, fencing: str) -> Writing:
+    """Return a way to write without the log that Fencepost adds, where it adds one and can leave it out."""
+    return Writing(fencing=fencing, logged=target.storage.kind not in storages.WITH_SHARED_CONNECTION)
 
 
 def fencings(target: Target) -> tuple[str, ...]:
