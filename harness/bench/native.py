@@ -1,6 +1,7 @@
 """The same statements by the system's own tool, which runs next to the server: what the driver costs.
 
-Redis: redis-benchmark with the same scripts. PostgreSQL: pgbench with the same SQL and parameters; for the
+etcd: the txn-put of its own benchmark, as many transactions as a lock or a write takes. Redis:
+redis-benchmark with the same scripts. PostgreSQL: pgbench with the same SQL and parameters; for the
 cost of a fence it draws one of the ways to write for each transaction, so that noise cancels there too.
 """
 
@@ -16,16 +17,37 @@ from harness.bench.document import NativeDocument
 from harness.bench.series import CLIENTS, PER_CYCLE, BenchSeries, RoundsSeries, fencings
 from harness.bench.worker import TOKEN
 from harness.core.duration import NS
+from harness.engines.built_images import our_image
 from harness.engines.engine import Cluster
+from harness.run import deployment
 from harness.spec import Target
+from harness.spec.attached import running_at
 from workloads.locks.redis import GRANT
 from workloads.storages import postgres, redis
 
 POLICY = "inclusive"
+ETCD = "3.5.16"
+"""The release whose benchmark is built."""
+COMMITTED_BY_ETCD = 3
+"""The lease, the key and its deletion: what the members of etcd agree on for each lock."""
 _PARAMETERS = {"$1": "('r' || :client_id::text)", "$2": ":token", "$3": ":value"}
 _PGBENCH = re.compile(r"^ - latency average = ([0-9.]+) ms$", re.MULTILINE)
 _TPS = re.compile(r"^tps = ([0-9.]+)", re.MULTILINE)
+_ETCD_RATE = re.compile(r"Requests/sec:\s+([0-9.]+)")
+_ETCD_MEAN = re.compile(r"Average:\s+([0-9.]+) secs")
 _MEAN = re.compile(r"^latency average = ([0-9.]+) ms$", re.MULTILINE)
+
+
+def etcd_image() -> str:
+    """Return the image of etcd's own benchmark."""
+    return our_image("etcd-benchmark-release", ETCD)
+
+
+def images(target: Target) -> list[str]:
+    """Return the images of the tools that are next to no server already."""
+    kinds = {*([] if running_at(target.lock) else [target.lock.kind])}
+    kinds |= {*([] if running_at(deployment.storage_side(target)) else [target.storage.kind])}
+    return [etcd_image()] if "etcd" in kinds else []
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +67,11 @@ class NativeTools:
                 words = ("-r", "1000000000", "eval", GRANT, "2", *keys, "owner", lease)
                 if found := self._redis_benchmark(self.target.lock.servers[0], clients, seconds, words):
                     yield series.key, found.shared_by(PER_CYCLE)
+        if self.target.lock.kind == "etcd":
+            for clients in CLIENTS:
+                series = BenchSeries(operation="acquire", clients=clients, resources=clients)
+                if found := self._txn_put(self.target.lock.servers[0], clients, seconds):
+                    yield series.key, found.shared_by(COMMITTED_BY_ETCD)
         if self.target.storage.kind in _WRITES:
             for fencing in fencings(self.target):
                 if found := _WRITES[self.target.storage.kind](self, fencing, seconds):
@@ -73,6 +100,18 @@ class NativeTools:
             return None
         return NativeDocument(tool="pgbench", rate=float(rate[1]), mean=float(mean[1]))
 
+    def write_to_etcd(self, _fencing: str, seconds: float) -> NativeDocument | None:
+        """Put in a transaction."""
+        return self._txn_put(self.target.storage_servers[0], 8, seconds)
+
+    def _txn_put(self, server: str, clients: int, seconds: float) -> NativeDocument | None:
+        size = (f"--clients={clients}", f"--conns={clients}", f"--total={round(1_000 * seconds)}")
+        said = self.cluster.execute(server, ["benchmark", "txn-put", *size, "--val-size=17"], etcd_image())
+        rate, mean = _ETCD_RATE.search(said or ""), _ETCD_MEAN.search(said or "")
+        if not (rate and mean):
+            return None
+        return NativeDocument(tool="etcd's txn-put", rate=float(rate[1]), mean=1000 * float(mean[1]))
+
     def _redis_benchmark(
         self, server: str, clients: int, seconds: float, words: Sequence[str]
     ) -> NativeDocument | None:
@@ -99,6 +138,7 @@ class NativeTools:
 
 
 _WRITES: Mapping[str, Callable[[NativeTools, str, float], NativeDocument | None]] = {
+    "etcd": NativeTools.write_to_etcd,
     "postgres": NativeTools.write_to_postgres,
     "redis": NativeTools.write_to_redis,
 }

@@ -11,11 +11,13 @@ from pathlib import Path
 from checkers.text.redaction import redacted
 from harness.bench import availability, calibration, workers
 from harness.bench.bench import Bench, BenchOptions, Say
-from harness.bench.native import NativeTools
+from harness.bench.native import NativeTools, images
 from harness.bench.orders import ClientOfBench
 from harness.bench.series import MOST_CLIENTS, REPETITIONS, written
 from harness.core.duration import NS
 from harness.core.errors import ConfigurationError
+from harness.engines.cleanup import DOCKER
+from harness.engines.docker_images import provide_before_any_run
 from harness.engines.engine import Cluster, Engine
 from harness.engines.joined import with_attached
 from harness.files import dated_folders, logs
@@ -85,6 +87,8 @@ def run_bench(
             say(f"  {redacted(text, folder.passwords)}")
 
         folder.write_text("target.toml", target.source)
+        if engine.name == DOCKER and options.max_rate is None:
+            provide_before_any_run(images(target), notify)
         stack.enter_context(removed_at_end(deployment.belongings(target, path), notify))
         cluster = stack.enter_context(engine.start(topology, folder.run_id, path, notify))
         stack.enter_context(logs_kept_on_failure(folder, cluster, {}))

@@ -81,9 +81,10 @@ class DockerCluster:
         inside = replace(known, host=self._container(server).address(), port=self.known[server].upstream.port)
         return inside if is_ready(self.known[server].system, inside) else known
 
-    def execute(self, server: str, command: Sequence[str]) -> str:
-        """Run a program in the container of a server."""
-        return self._container(server).run(list(command))
+    def execute(self, server: str, command: Sequence[str], image: str = "") -> str:
+        """Run a program in the container of a server, or in its network."""
+        container = self._container(server)
+        return container.beside(image, list(command)) if image else container.run(list(command))
 
     def environment(self) -> dict[str, Any]:
         """Return the versions of the servers and of Docker, and the images with their ids and digests."""

@@ -179,6 +179,23 @@ class Container:
             raise InfrastructureError(f"{self.name}: {command[0]} ended with status {code}: {output}")
         return output
 
+    def beside(self, image: str, command: list[str]) -> str:
+        """Run a command of an image in its network, and return what it prints; InfrastructureError."""
+        labels = {
+            name: text for name, text in self._inspected()["Config"]["Labels"].items() if "." not in name
+        }
+        with as_infrastructure_errors():
+            said: bytes = self.client.containers.run(
+                image,
+                command,
+                remove=True,
+                network_mode=f"container:{self.id}",
+                cap_drop=["ALL"],
+                security_opt=["no-new-privileges:true"],
+                labels={**labels, SERVICE: f"{self.name}-tool"},
+            )
+        return said.decode("utf-8", errors="replace").strip()
+
     def image(self) -> dict[str, Any]:
         """Return its image's name, id, and digests in registries, if any."""
         name = self._inspected()["Config"]["Image"]

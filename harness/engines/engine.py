@@ -44,10 +44,11 @@ class Cluster(Protocol):
     def direct(self, server: str) -> Address:
         """Return where this machine reaches a server with nothing in between, if there is such a way."""
 
-    def execute(self, server: str, command: Sequence[str]) -> str | None:
+    def execute(self, server: str, command: Sequence[str], image: str = "") -> str | None:
         """Run a program next to a server, and return what it prints; None if nothing can run there.
 
-        Raises InfrastructureError if it fails.
+        It is the server's, or that of an image of ours that this machine has; then the server is at
+        127.0.0.1. Raises InfrastructureError if it fails.
         """
 
     def check(self) -> None:

@@ -66,9 +66,9 @@ class JoinedCluster:
         """Return where this machine reaches that server with nothing in between."""
         return self._cluster_of(server).direct(server)
 
-    def execute(self, server: str, command: Sequence[str]) -> str | None:
+    def execute(self, server: str, command: Sequence[str], image: str = "") -> str | None:
         """Run a program next to a started server."""
-        return self._cluster_of(server).execute(server, command)
+        return self._cluster_of(server).execute(server, command, image)
 
     def _cluster_of(self, server: str) -> Cluster:
         attached = server in (each.name for each in self.attached.servers)

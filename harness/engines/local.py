@@ -85,7 +85,7 @@ class LocalCluster:
         """Return the address of a server: its clients' proxies are elsewhere."""
         return next(each.address for each in self.servers if each.name == server)
 
-    def execute(self, server: str, command: Sequence[str]) -> None:
+    def execute(self, server: str, command: Sequence[str], image: str = "") -> None:
         """Run nothing: Fencepost knows no tools of this machine."""
 
     def check(self) -> None:
