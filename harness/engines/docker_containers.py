@@ -181,9 +181,8 @@ class Container:
 
     def beside(self, image: str, command: list[str]) -> str:
         """Run a command of an image in its network, and return what it prints; InfrastructureError."""
-        labels = {
-            name: text for name, text in self._inspected()["Config"]["Labels"].items() if "." not in name
-        }
+        known = self._inspected()["Config"]["Labels"]
+        labels = {name: known[name] for name in (ownership.RUN, ownership.HARNESS)}
         with as_infrastructure_errors():
             said: bytes = self.client.containers.run(
                 image,
