@@ -189,7 +189,7 @@ class Bench:
             if each.is_uncontended
         )
         required = self.target.bench.acquire_rate
-        shares = [highest * share for share in SHARES] if highest else []
+        shares = [float(f"{highest * share:.3g}") for share in SHARES] if highest else []
         return [*shares, *([required] if required is not None else [])]
 
     def document(self) -> BenchDocument:

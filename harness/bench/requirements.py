@@ -12,12 +12,12 @@ from harness.bench.document import (
     MS,
     BenchDocument,
     IntervalDocument,
-    NativeDocument,
     RequirementDocument,
     SeriesDocument,
     WritingDocument,
 )
 from harness.bench.intervals import Decision, Interval
+from harness.bench.series import PER_CYCLE
 from harness.spec.bench import BenchSpec
 
 USUAL = 8  # clients
@@ -35,7 +35,8 @@ class _Figure:
 
     interval: Interval
     is_noisy: bool = False
-    native: NativeDocument | None = None
+    limited_by: str = ""  # why it may be better than it was measured
+    was_too_easy: bool = False  # was it measured under less than the required load?
 
 
 def judged(found: BenchDocument, spec: BenchSpec) -> BenchDocument:
@@ -45,10 +46,10 @@ def judged(found: BenchDocument, spec: BenchSpec) -> BenchDocument:
 
 def _answers(found: BenchDocument, spec: BenchSpec) -> Iterator[RequirementDocument]:
     required: tuple[tuple[str, float | None, Callable[[], _Figure | None]], ...] = (
-        ("acquire_rate", spec.acquire_rate, lambda: _rate(found, "acquire", "")),
-        ("acquire_p99", spec.acquire_p99, lambda: _p99(_acquires(found, spec), "acquire")),
-        ("write_rate", spec.write_rate, lambda: _rate(found, "write", found.fencing)),
-        ("write_p99", spec.write_p99, lambda: _p99(_usual(found, "write", found.fencing), "write")),
+        ("acquire_rate", spec.acquire_rate, lambda: _rate(found, "acquire", "", spec.acquire_rate)),
+        ("acquire_p99", spec.acquire_p99, lambda: _acquire_p99(found, spec)),
+        ("write_rate", spec.write_rate, lambda: _rate(found, "write", found.fencing, spec.write_rate)),
+        ("write_p99", spec.write_p99, lambda: _p99(found, "write", found.fencing)),
         ("fence_overhead", spec.fence_overhead, lambda: _overhead(found)),
     )
     for name, bound, figure in required:
@@ -67,11 +68,8 @@ def _judge(
     interval = figure.interval
     answer = interval.at_least(bound) if at_least else interval.at_most(bound)
     why = STRADDLES if answer is Decision.UNDECIDED else ""
-    if at_least and answer is Decision.MISSED and found.max_rate is not None:
-        answer, why = Decision.UNDECIDED, LIMITED.format(rate=found.max_rate)
-    elif at_least and answer is Decision.MISSED and figure.native and figure.native.rate >= bound:
-        of_tool = {"tool": figure.native.tool, "rate": figure.native.rate}
-        answer, why = Decision.UNDECIDED, BY_DRIVER.format(**of_tool)
+    if figure.limited_by and (answer is Decision.MISSED or figure.was_too_easy):
+        answer, why = Decision.UNDECIDED, figure.limited_by
     if figure.is_noisy:
         answer, why = Decision.UNDECIDED, NOISY_SERIES
     if found.machine.is_noisy:
@@ -94,13 +92,23 @@ def _uncontended(found: BenchDocument, operation: str, fencing: str) -> list[Ser
     ]
 
 
-def _rate(found: BenchDocument, operation: str, fencing: str) -> _Figure | None:
+def _rate(found: BenchDocument, operation: str, fencing: str, bound: float | None) -> _Figure | None:
     """Return the highest rate of the closed loops without contention."""
     series = _uncontended(found, operation, fencing)
     if not series:
         return None
     best = max(series, key=lambda each: each.rate.value or 0)
-    return _Figure(best.rate.interval, best.is_noisy, best.native)
+    return _Figure(best.rate.interval, best.is_noisy, _limit(found, best, bound))
+
+
+def _limit(found: BenchDocument, series: SeriesDocument, bound: float | None) -> str:
+    """Say what but the servers may have limited a load: the user, or the driver."""
+    if found.max_rate is not None:
+        return LIMITED.format(rate=found.max_rate)
+    native = series.native
+    if native is not None and (series.is_limited_by_driver or native.rate >= (bound or math.inf)):
+        return BY_DRIVER.format(tool=native.tool, rate=native.rate)
+    return ""
 
 
 def _usual(found: BenchDocument, operation: str, fencing: str) -> SeriesDocument | None:
@@ -108,18 +116,23 @@ def _usual(found: BenchDocument, operation: str, fencing: str) -> SeriesDocument
     return next((each for each in series if each.clients == USUAL), None)
 
 
-def _acquires(found: BenchDocument, spec: BenchSpec) -> SeriesDocument | None:
-    """Return the open loop at the required rate; without one, the closed loop of eight clients."""
+def _acquire_p99(found: BenchDocument, spec: BenchSpec) -> _Figure | None:
+    """Return that of the open loop at the required rate; without one, of the closed loop of eight clients."""
     if spec.acquire_rate is None:
-        return _usual(found, "acquire", "")
-    offered = [each for each in found.series if each.offered == float(f"{spec.acquire_rate:.3g}")]
-    return next(iter(offered), None)
-
-
-def _p99(series: SeriesDocument | None, operation: str) -> _Figure | None:
-    if series is None or operation not in series.latencies:
+        return _p99(found, "acquire", "")
+    series = next((each for each in found.series if each.offered == spec.acquire_rate), None)
+    rate = _rate(found, "acquire", "", spec.acquire_rate)
+    if series is None or rate is None:
         return None
-    return _Figure(series.latencies[operation].p99.interval, series.is_noisy)
+    too_easy = found.max_rate is not None and found.max_rate / PER_CYCLE < spec.acquire_rate
+    return _Figure(series.own.p99.interval, series.is_noisy, rate.limited_by, was_too_easy=too_easy)
+
+
+def _p99(found: BenchDocument, operation: str, fencing: str) -> _Figure | None:
+    series = _usual(found, operation, fencing)
+    if series is None:
+        return None
+    return _Figure(series.own.p99.interval, series.is_noisy, _limit(found, series, None))
 
 
 def _overhead(found: BenchDocument) -> _Figure | None:

@@ -105,9 +105,7 @@ def lock_series() -> Iterator[BenchSeries]:
 def open_series(rates: Sequence[float]) -> Iterator[BenchSeries]:
     """Yield the open loops of the lock, at these rates."""
     for rate in sorted(rates):
-        yield BenchSeries(
-            operation="acquire", clients=MOST_CLIENTS, resources=MOST_CLIENTS, offered=float(f"{rate:.3g}")
-        )
+        yield BenchSeries(operation="acquire", clients=MOST_CLIENTS, resources=MOST_CLIENTS, offered=rate)
 
 
 def write_series(target: Target) -> Iterator[BenchSeries]:

@@ -9,6 +9,7 @@ from harness.bench.document import (
     IntervalDocument,
     LatencyDocument,
     MachineDocument,
+    NativeDocument,
     RoundsDocument,
     SeriesDocument,
     WritingDocument,
@@ -51,6 +52,7 @@ def series(
     offered: float | None = None,
     is_noisy: bool = False,
     error: str = "",
+    native: float | None = None,
 ) -> SeriesDocument:
     return SeriesDocument(
         key="",
@@ -64,6 +66,7 @@ def series(
         latencies={operation: latency(p99, error)},
         medians=[1, 1, 1],
         is_noisy=is_noisy,
+        native=None if native is None else NativeDocument(tool="pgbench", rate=native, mean=1),
     )
 
 

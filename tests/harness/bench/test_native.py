@@ -11,13 +11,12 @@ from harness.bench.series import RoundsSeries
 from harness.spec import load
 from harness.spec.reading import load_text
 
-REDIS = '''\
+REDIS = """\
 "test","rps","avg_latency_ms","min_latency_ms","p50_latency_ms","p95_latency_ms","p99_latency_ms","max_latency_ms"
-"eval 
-if not redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return false end
+"eval if not redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then return false end
 return redis.call('INCR', KEYS[2])
  2 native/__rand_int__/lock native/token owner 2000","14705.88","0.065","0.008","0.071","0.103","0.127","0.295"
-'''
+"""
 PGBENCH = """\
 pgbench (17.12 (Debian 17.12-0+deb13u1))
 transaction type: multiple scripts
@@ -70,7 +69,11 @@ def test_redis_benchmark_runs_the_script_of_a_grant() -> None:
 
     assert list(found) == [f"acquire/{clients} clients/own resources" for clients in (1, 8, 64)]
     one = found["acquire/1 clients/own resources"]
-    assert (one.tool, one.rate, one.mean) == ("redis-benchmark", 14705.88 / 2, 0.065 * 2)  # two requests for a lock
+    assert (one.tool, one.rate, one.mean) == (
+        "redis-benchmark",
+        14705.88 / 2,
+        0.065 * 2,
+    )  # two requests for a lock
     assert [server for server, _, _ in cluster.commands] == ["redis-1"] * 3
     assert cluster.commands[1][1][:6] == ["redis-benchmark", "--csv", "-c", "8", "-n", "10000"]
 

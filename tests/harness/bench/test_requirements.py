@@ -93,6 +93,37 @@ def test_a_rate_below_the_limit_of_the_user_is_not_missed() -> None:
     assert (said, why) == ("undecided", "--max-rate limits it to 500 requests a second")
 
 
+def test_a_percentile_below_the_required_load_is_not_met() -> None:
+    found = bench(series(), series(64, 64, p99=interval(1, 1, 1), offered=5000.0), max_rate=500.0)
+    both = judged(found, BenchSpec(acquire_rate=5000, acquire_p99="2ms")).requirements
+
+    assert [each.answer for each in both] == ["undecided", "undecided"]
+    assert answer(found, acquire_p99="6ms")[0] == "met"  # without a rate, at the load of eight clients
+
+
+@pytest.mark.parametrize(
+    ("native", "rate", "p99"),
+    [
+        (None, "missed", "missed"),
+        (1900, "missed", "missed"),
+        (2001, "undecided", "undecided"),  # more than twice the rate of the driver
+    ],
+)
+def test_what_the_driver_limits_is_not_missed(native: float | None, rate: str, p99: str) -> None:
+    found = bench(series(native=native))
+
+    assert answer(found, acquire_rate=2000)[0] == rate
+    assert answer(found, acquire_p99="3ms")[0] == p99
+
+
+def test_a_percentile_that_the_driver_spoils_is_undecided() -> None:
+    found = bench(series(native=9000), series(64, 64, p99=interval(90, 95, 99), offered=5000.0))
+    both = judged(found, BenchSpec(acquire_rate=5000, acquire_p99="5ms")).requirements
+
+    assert [each.answer for each in both] == ["undecided", "undecided"]
+    assert {each.why for each in both} == {"limited by the driver: pgbench reaches 9,000 a second"}
+
+
 def test_what_was_not_measured_is_undecided() -> None:
     assert answer(bench(), fence_overhead="1ms") == ("undecided", "it was not measured")
 
