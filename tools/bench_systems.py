@@ -8,11 +8,12 @@ file a target, so that one can be measured again alone:
 
 from __future__ import annotations
 
+import itertools
 import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -66,7 +67,7 @@ def main(names: Sequence[str]) -> None:
         if (file := FOUND / f"{target}.json").exists()
     }
     before = PAGE.read_text().partition(_BEGIN)[0]
-    PAGE.write_text(before + _BEGIN + "\n" + "\n".join(section(known)) + "\n")
+    PAGE.write_text("\n".join([before + _BEGIN, *section(known)]))
 
 
 def _bench(target: str, lasts: str) -> None:
@@ -89,74 +90,79 @@ def section(known: dict[str, BenchDocument]) -> Iterator[str]:
     yield (
         f"`make bench-systems` measured all this with Fencepost's own images on one machine with"
         f" {some.machine.cpus} cores ({some.machine.kernel}, frequency governor"
-        f" {some.machine.governor or 'not shown by the kernel'}), from {first[:10]} to {last[:10]}: clients"
+        f" {some.machine.governor or 'not shown by the kernel'}), {_days(first[:10], last[:10])}: clients"
         f" and servers share the cores. Its speed changed by at most {max(spreads):.0%} during a target."
         f" {_NOISE} marks a figure that is too noisy here: its repetitions differ by more than 15 %."
     )
     yield ""
     yield from _questions(known)
-    yield "### Locks"
-    yield ""
-    yield (
+    yield from _titled(
+        "Locks",
         "Acquisitions a second, each followed by a release, and the 99th percentile of acquire; each client"
-        " has a resource of its own. The tool sends the same requests from next to the server."
+        " has a resource of its own. The tool sends the same requests from next to the server. Kahuna is not"
+        " here: its image could not be pulled.",
+        ("lock", "1 client", "8 clients", "64 clients", "64 for one lock", "the tool, 8 clients"),
+        _locks(known),
     )
-    yield ""
-    yield _row(
-        "lock", "1 client", "8 clients", "64 clients", "64 for one lock", "the tool, 8 clients", "load before"
-    )
-    yield _row(*["---"] * 7)
-    yield from _locks(known)
-    yield ""
-    yield (
+    yield from _titled(
+        "Handing over",
         "A waiting client is granted the lock so long after its holder released it, was stopped, or was"
-        " killed (medians, leases of 2 s):"
+        " killed (medians, leases of 2 s).",
+        ("lock", "released", "stopped", "killed"),
+        _hand_overs(known),
     )
-    yield ""
-    yield _row("lock", "released", "stopped", "killed")
-    yield _row(*["---"] * 4)
-    yield from _hand_overs(known)
-    yield ""
-    yield "### Fences"
-    yield ""
-    yield "What a fence adds to a write of one client on the same connection, and writes a second."
-    yield ""
-    yield _row(
-        "storage",
-        "fencing",
-        "adds on average (95 %)",
-        "at the median",
-        "by the tool",
-        "8 clients apart",
-        "8 at one row",
-        "64 at one row",
+    yield from _titled(
+        "Fences",
+        "What a fence adds to a write of one client on the same connection, and writes a second.",
+        (
+            "storage",
+            "fencing",
+            "adds on average (95 %)",
+            "at the median",
+            "by the tool",
+            "8 clients apart",
+            "8 at one row",
+            "64 at one row",
+        ),
+        itertools.chain.from_iterable(map(_fences, _storages(known))),
     )
-    yield _row(*["---"] * 8)
-    for found in _storages(known):
-        yield from _fences(found)
-    yield ""
-    yield "### A lock for each write, or a lease that is kept"
-    yield ""
-    yield "Writes a second under a lock, by clients with a resource each."
-    yield ""
-    yield _row(
-        "lock",
-        "storage",
-        "1 client, lock for each write",
-        "kept",
-        "8 clients, lock for each write",
-        "kept",
-        "a stopped holder believed for up to",
+    yield from _titled(
+        "A lock for each write, or a lease that is kept",
+        "Writes a second under a lock, by clients with a resource each.",
+        (
+            "lock",
+            "storage",
+            "1 client, lock for each write",
+            "kept",
+            "8 clients, lock for each write",
+            "kept",
+            "a stopped holder believed for up to",
+        ),
+        filter(None, map(_buffering, _storages(known))),
     )
-    yield _row(*["---"] * 7)
-    yield from filter(None, map(_buffering, _storages(known)))
-    yield ""
-    yield "### Availability"
-    yield ""
-    yield "Accepted writes a second of five clients, in three seconds before and after a fault on servers."
-    yield ""
-    yield _row("target", "fault", "before", "during", "after", "no write for", "a new holder wrote after")
-    yield _row(*["---"] * 7)
+    yield from _titled(
+        "Availability",
+        "Accepted writes a second of five clients, in three seconds before and after a fault on servers.",
+        ("target", "fault", "before", "during", "after", "no write for", "a new holder wrote after"),
+        _availability(known),
+    )
+    yield from _titled(
+        "The machine",
+        "What it was like during each target.",
+        ("target", "began", "one repetition", "cores", "governor", "load before", "speed changed by"),
+        _machine(known),
+    )
+
+
+def _days(first: str, last: str) -> str:
+    return f"on {first}" if first == last else f"from {first} to {last}"
+
+
+def _titled(title: str, said: str, heads: Sequence[str], rows: Iterable[str]) -> Iterator[str]:
+    yield from (f"### {title}", "", said, "", _row(*heads), _row(*["---"] * len(heads)), *rows, "")
+
+
+def _availability(known: dict[str, BenchDocument]) -> Iterator[str]:
     for target, found in known.items():
         for each in found.availability:
             yield _row(
@@ -166,6 +172,20 @@ def section(known: dict[str, BenchDocument]) -> Iterator[str]:
                 ms(each.without_writes),
                 ms(each.first_write) if each.first_write is not None else "–",
             )
+
+
+def _machine(known: dict[str, BenchDocument]) -> Iterator[str]:
+    for target, found in known.items():
+        machine = found.machine
+        yield _row(
+            f"`{target}`",
+            found.began.replace("T", " ").partition("+")[0],
+            f"{found.seconds:g} s",
+            f"{machine.cpus}",
+            machine.governor or "not shown",
+            f"{machine.load:g}",
+            f"{machine.spread:.0%}{' (too noisy here)' if machine.is_noisy else ''}",
+        )
 
 
 def _questions(known: dict[str, BenchDocument]) -> Iterator[str]:
@@ -243,7 +263,6 @@ def _locks(known: dict[str, BenchDocument]) -> Iterator[str]:
             found.lock,
             *(map(_rate_and_tail, [*series, found.of("acquire/64 clients/1 resources")])),
             f"{native.tool} {native.rate:,.0f}" if native else "–",
-            f"{found.machine.load:g}",
         )
 
 
@@ -272,8 +291,21 @@ def _storages(known: dict[str, BenchDocument]) -> Iterator[BenchDocument]:
 
 def _fences(found: BenchDocument) -> Iterator[str]:
     rounds = _one_client(found)
+    log = (
+        next((each for each in rounds.writings if each.fencing == "none" and each.overhead), None)
+        if rounds
+        else None
+    )
+    if log is not None and log.overhead is not None:
+        yield _row(
+            found.storage,
+            "the log of a run",
+            f"{signed(log.overhead.value)} ({between(log.overhead)})",
+            signed(log.median_overhead),
+            *["–"] * 4,
+        )
     for fencing in dict.fromkeys(each.fencing for each in found.series if each.fencing):
-        writing = _writing(rounds, fencing)
+        writing = _writing(rounds, fencing) if fencing != "none" else None
         added = writing.overhead if writing else None
         tool = rounds.native.get(fencing) if rounds else None
         yield _row(

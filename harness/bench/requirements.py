@@ -102,13 +102,16 @@ def _rate(found: BenchDocument, operation: str, fencing: str, bound: float | Non
 
 
 def _limit(found: BenchDocument, series: SeriesDocument, bound: float | None) -> str:
-    """Say what but the servers may have limited a load: the user, or the driver."""
+    """Say what but the servers may have limited a load: the user, or the driver.
+
+    `bound` is the required rate; a tool that does not reach it either proves that the servers are the limit.
+    """
     if found.max_rate is not None:
         return LIMITED.format(rate=found.max_rate)
     native = series.native
-    if native is not None and (series.is_limited_by_driver or native.rate >= (bound or math.inf)):
-        return BY_DRIVER.format(tool=native.tool, rate=native.rate)
-    return ""
+    if native is None or not (series.is_limited_by_driver if bound is None else native.rate >= bound):
+        return ""
+    return BY_DRIVER.format(tool=native.tool, rate=native.rate)
 
 
 def _usual(found: BenchDocument, operation: str, fencing: str) -> SeriesDocument | None:

@@ -110,7 +110,7 @@ def _row(series: SeriesDocument) -> tuple[str, ...]:
     lost = latencies.failed + latencies.unknown
     remarks = [NOISY] * series.is_noisy
     if series.lock:
-        remarks.append(f"{requests_per_write(series):.2g} requests of the lock a write")
+        remarks.append(_lock_requests(series))
     if series.native:
         limited = "limited by the driver: " if series.is_limited_by_driver else ""
         remarks.append(f"{limited}{series.native.tool} {series.native.rate:,.0f} a second")
@@ -140,11 +140,19 @@ def load_of(series: SeriesDocument) -> str:
     return f"{how}{clients}{at}" + (f", {series.offered:g} a second offered" if series.offered else "")
 
 
-def requests_per_write(series: SeriesDocument) -> float:
-    """Return how many requests of the lock service a write under a lock takes."""
-    known = series.latencies
-    asked = sum(known[f].count for f in ("acquire", "release", "renew") if f in known)
-    return asked / max(1, known["write"].count)
+def _lock_requests(series: SeriesDocument) -> str:
+    """Say how many requests of the lock service a write under a lock takes, and how many are renewals."""
+    known, writes = series.latencies, max(1, series.own.count)
+    counts = [known[f].count if f in known else 0 for f in ("acquire", "release", "renew")]
+    asked = f"{_few(sum(counts) / writes)} lock requests a write"
+    if series.lock != "kept":
+        return asked
+    return f"{asked}, {_few(counts[-1] / writes * (series.rate.value or 0))} renewals a second"
+
+
+def _few(number: float) -> str:
+    """Show a number with two digits, or without decimals."""
+    return f"{number:,.0f}" if number >= 10 else f"{number:.2g}"  # noqa: PLR2004 - two digits
 
 
 def ms(value: float | None) -> str:

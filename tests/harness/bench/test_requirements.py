@@ -106,7 +106,8 @@ def test_a_percentile_below_the_required_load_is_not_met() -> None:
     [
         (None, "missed", "missed"),
         (1900, "missed", "missed"),
-        (2001, "undecided", "undecided"),  # more than twice the rate of the driver
+        (1999, "missed", "missed"),  # the tool does not reach 2,000 a second either
+        (2001, "undecided", "undecided"),  # and is more than twice as fast as the driver
     ],
 )
 def test_what_the_driver_limits_is_not_missed(native: float | None, rate: str, p99: str) -> None:
@@ -122,6 +123,13 @@ def test_a_percentile_that_the_driver_spoils_is_undecided() -> None:
 
     assert [each.answer for each in both] == ["undecided", "undecided"]
     assert {each.why for each in both} == {"limited by the driver: pgbench reaches 9,000 a second"}
+
+
+def test_a_rate_that_the_tool_does_not_reach_either_is_missed() -> None:
+    found = bench(series(native=2500), series(64, 64, p99=interval(90, 95, 99), offered=5000.0))
+    both = judged(found, BenchSpec(acquire_rate=5000, acquire_p99="5ms")).requirements
+
+    assert [each.answer for each in both] == ["missed", "missed"]
 
 
 def test_what_was_not_measured_is_undecided() -> None:
