@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from harness.bench.orders import Acquire, Release, Window
+from harness.bench.orders import AcquireOnce, ReleaseOnce, Window
 from harness.bench.workers import BenchWorkers
 from harness.core.duration import NS
 from harness.core.errors import InfrastructureError
@@ -54,12 +54,12 @@ class HandOver:
         self._done(WAITER)
         return granted - ended
 
-    def _give(self, client: int) -> Acquire:
-        order = Acquire(window=self._window(), resource=RESOURCE)
+    def _give(self, client: int) -> AcquireOnce:
+        order = AcquireOnce(window=self._window(), resource=RESOURCE)
         self.clients.give(client, order)
         return order
 
-    def _acquired(self, client: int, order: Acquire) -> int:
+    def _acquired(self, client: int, order: AcquireOnce) -> int:
         measured = self.clients.answer(client, order)
         if "granted" not in measured.moments:
             error = measured.latencies["acquire"].error
@@ -67,7 +67,7 @@ class HandOver:
         return measured.moments["granted"]
 
     def _done(self, client: int) -> int:
-        order = Release(window=self._window(), resource=RESOURCE)
+        order = ReleaseOnce(window=self._window(), resource=RESOURCE)
         self.clients.give(client, order)
         return self.clients.answer(client, order).moments["released"]
 

@@ -102,7 +102,7 @@ class WriteRounds:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Acquire:
+class AcquireOnce:
     """Acquire a lock, and keep it."""
 
     window: Window  # its end is when to give up
@@ -110,7 +110,7 @@ class Acquire:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Release:
+class ReleaseOnce:
     """Release a lock, held or lost."""
 
     window: Window
@@ -127,7 +127,7 @@ class LockedWrites:
     keeps_lock: bool  # acquire once and renew; or acquire and release for each write
 
 
-Order = LockLoop | WriteLoop | WriteRounds | Acquire | Release | LockedWrites
+Order = LockLoop | WriteLoop | WriteRounds | AcquireOnce | ReleaseOnce | LockedWrites
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

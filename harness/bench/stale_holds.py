@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from harness.bench.hand_over import HOLDER, WAITER
-from harness.bench.orders import Acquire, LockedWrites, Release, Window, Writing
+from harness.bench.orders import AcquireOnce, LockedWrites, ReleaseOnce, Window, Writing
 from harness.bench.series import held
 from harness.bench.workers import BenchWorkers
 from harness.core.duration import NS
@@ -49,13 +49,13 @@ def _stale_hold(clients: BenchWorkers, writing: Writing, ttl: int, max_rate: flo
     holder = clients.handle(HOLDER)
     holder.suspend()
     try:
-        waiting = Acquire(window=window, resource=resource)
+        waiting = AcquireOnce(window=window, resource=resource)
         clients.give(WAITER, waiting)
         granted = clients.answer(WAITER, waiting).moments["granted"]
     finally:
         holder.resume()
     found = clients.answer(HOLDER, order)
-    leaving = Release(window=window, resource=resource)
+    leaving = ReleaseOnce(window=window, resource=resource)
     clients.give(WAITER, leaving)
     clients.answer(WAITER, leaving)
     return StaleHold(

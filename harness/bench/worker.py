@@ -20,13 +20,13 @@ from checkers.text.redaction import redacted
 from harness.bench.latencies import Latencies
 from harness.bench.orders import (
     BLOCKS,
-    Acquire,
+    AcquireOnce,
     ClientOfBench,
     LockedWrites,
     LockLoop,
     Measured,
     Order,
-    Release,
+    ReleaseOnce,
     Window,
     WriteLoop,
     WriteRounds,
@@ -165,9 +165,9 @@ class BenchClient:
                 self._writes(order)
             case WriteRounds():
                 return self._rounds(order)
-            case Acquire():
+            case AcquireOnce():
                 return self._acquire(order)
-            case Release():
+            case ReleaseOnce():
                 return self._release(order)
             case LockedWrites():
                 return self._locked_writes(order)
@@ -210,12 +210,12 @@ class BenchClient:
                 rounds.append(taken)
         return Measured(latencies=self.session.latencies, rounds=np.array(rounds, dtype=np.int64))
 
-    def _acquire(self, order: Acquire) -> Measured:
+    def _acquire(self, order: AcquireOnce) -> Measured:
         answer = self.lock.acquire(order.resource, f"{self.task.number}")
         moments = {"granted": time.monotonic_ns()} if answer.ok else {}
         return Measured(latencies=self.session.latencies, moments=moments)
 
-    def _release(self, order: Release) -> Measured:
+    def _release(self, order: ReleaseOnce) -> Measured:
         called = time.monotonic_ns()
         self.lock.release(order.resource, f"{self.task.number}")
         return Measured(latencies=self.session.latencies, moments={"released": called})
