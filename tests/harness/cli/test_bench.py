@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from harness.bench.document import BENCH, BenchDocument
+from harness.bench.page import BENCH_PAGE
 from tests.support.command import DEADLINE, FENCEPOST, fencepost, refusal
 from tests.support.repository import ROOT
 
@@ -81,8 +82,9 @@ class TestBench:
         assert answers["acquire_rate"] in ("missed", "undecided")
         assert ended.returncode == (1 if "missed" in answers.values() else 2), ended.stderr
 
-    def test_nothing_is_left(self, done: tuple[Path, Any]) -> None:
+    def test_its_folder_has_the_page_and_the_document(self, done: tuple[Path, Any]) -> None:
         assert sorted(each.name for each in latest(done[0]).iterdir()) == [
+            BENCH_PAGE,
             BENCH,
             "environment.json",
             "logs",
