@@ -24,7 +24,7 @@ from harness.bench.document import (
     StaleHoldDocument,
     to_ms,
 )
-from harness.bench.hand_over import HandOver, takes
+from harness.bench.hand_over import HandOver, NotGrantedError, takes
 from harness.bench.native import NativeTools
 from harness.bench.requirements import judged
 from harness.bench.results import LoadResults, rounds_document
@@ -146,10 +146,13 @@ class Bench:
         ttl, writing = self.target.lock.ttl, own_writing(self.target)
         self.say("  hand-over of the lock after a release, a stop and a death of its holder")
         hand_over = HandOver(clients=clients, ttl=ttl, rng=random.Random(1))
-        for after, samples in hand_over.measure():
-            self.hand_overs[after] = samples
-        for each in stale_holds(clients, writing, ttl, self.options.max_rate) if writing else ():
-            self.stale_holds.append(each)
+        try:
+            for after, samples in hand_over.measure():
+                self.hand_overs[after] = samples
+            for each in stale_holds(clients, writing, ttl, self.options.max_rate) if writing else ():
+                self.stale_holds.append(each)
+        except NotGrantedError as error:
+            self.say(f"  {error}")
 
     def _measure(self, clients: BenchWorkers, series: BenchSeries) -> None:
         limit = self.options.max_rate and self.options.max_rate / series.requests

@@ -11,16 +11,27 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from harness.bench.orders import AcquireOnce, ReleaseOnce, Window
+from harness.bench.orders import AcquireOnce, Measured, ReleaseOnce, Window
 from harness.bench.workers import BenchWorkers
 from harness.core.duration import NS
-from harness.core.errors import InfrastructureError
 
 RESOURCE = "h0"
 HOLDER, WAITER = 0, 1
 RELEASES, ENDS = 20, 3
 """How often each is measured: the ends of a lease take as long as it."""
 _WAITS = (0.05, 0.15)  # s; the waiter has asked by then, and polls at any phase
+
+
+class NotGrantedError(Exception):
+    """A lock did not go to the client that waited for it, maybe because its lease never ends."""
+
+
+def granted_in(measured: Measured) -> int:
+    """Return when a client was granted the lock that it waited for (ns); NotGrantedError if it was not."""
+    if "granted" not in measured.moments:
+        why = measured.latencies["acquire"].error
+        raise NotGrantedError(f"the lock did not go to the client that waited for it: {why}")
+    return measured.moments["granted"]
 
 
 def takes(ttl: int) -> int:
@@ -48,9 +59,11 @@ class HandOver:
         order = self._give(WAITER)
         time.sleep(self.rng.uniform(*_WAITS))
         ended = end()
-        granted = self._acquired(WAITER, order)
-        if mend is not None:
-            mend()
+        try:
+            granted = self._acquired(WAITER, order)
+        finally:
+            if mend is not None:
+                mend()
         self._done(WAITER)
         return granted - ended
 
@@ -60,11 +73,7 @@ class HandOver:
         return order
 
     def _acquired(self, client: int, order: AcquireOnce) -> int:
-        measured = self.clients.answer(client, order)
-        if "granted" not in measured.moments:
-            error = measured.latencies["acquire"].error
-            raise InfrastructureError(f"client {client} was not granted the lock of {RESOURCE}: {error}")
-        return measured.moments["granted"]
+        return granted_in(self.clients.answer(client, order))
 
     def _done(self, client: int) -> int:
         order = ReleaseOnce(window=self._window(), resource=RESOURCE)

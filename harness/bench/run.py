@@ -15,7 +15,7 @@ from harness.bench.native import NativeTools, images
 from harness.bench.orders import ClientOfBench
 from harness.bench.series import MOST_CLIENTS, REPETITIONS, written
 from harness.core.duration import NS
-from harness.core.errors import ConfigurationError
+from harness.core.errors import ConfigurationError, InfrastructureError
 from harness.engines.cleanup import DOCKER
 from harness.engines.docker_images import provide_before_any_run
 from harness.engines.engine import Cluster, Engine
@@ -58,7 +58,7 @@ def run_bench(
     """Start the servers, and yield the bench once it has measured everything, or was interrupted.
 
     The servers stop when the iterator resumes. Call it from the main thread. Raises InfrastructureError or
-    ConfigurationError, and KeyboardInterrupt after the yield.
+    ConfigurationError; an error or an interrupt during the measurements comes after the yield.
     """
     check(target)
     topology = topology_of(target)
@@ -79,7 +79,10 @@ def run_bench(
     )
     say(f"  {planned(bench)}")
     if availability.faults_on_servers(target):
-        bench.availability.extend(availability.measure(target, engine, path / RUNS, say))
+        try:
+            bench.availability.extend(availability.measure(target, engine, path / RUNS, say))
+        except InfrastructureError as error:
+            say(f"  availability was not measured: {error.sentence}")
     with ExitStack() as stack:
         stack.enter_context(logs.limited(path / LOGS))
 
@@ -111,7 +114,7 @@ def run_bench(
         )
         try:
             bench.measure(clients, NativeTools(target, cluster))
-        except KeyboardInterrupt:
+        except (InfrastructureError, KeyboardInterrupt):
             bench.interrupted = True
             yield bench
             raise

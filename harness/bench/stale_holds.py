@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from harness.bench.hand_over import HOLDER, WAITER
+from harness.bench.hand_over import HOLDER, WAITER, granted_in
 from harness.bench.orders import AcquireOnce, LockedWrites, ReleaseOnce, Window, Writing
 from harness.bench.series import held
 from harness.bench.workers import BenchWorkers
@@ -51,7 +51,7 @@ def _stale_hold(clients: BenchWorkers, writing: Writing, ttl: int, max_rate: flo
     try:
         waiting = AcquireOnce(window=window, resource=resource)
         clients.give(WAITER, waiting)
-        granted = clients.answer(WAITER, waiting).moments["granted"]
+        granted = granted_in(clients.answer(WAITER, waiting))
     finally:
         holder.resume()
     found = clients.answer(HOLDER, order)

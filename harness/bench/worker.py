@@ -109,7 +109,7 @@ class _NoProgress:
         pass
 
 
-@dataclass(slots=False)
+@dataclass
 class BenchClient:
     """One client, with its connections."""
 
@@ -241,13 +241,6 @@ class BenchClient:
             self.lock.release(order.resource, owner)
         found = {**self.renewals.latencies, **self.session.latencies}
         return Measured(latencies=found, moments={"learned": learned}, sent=tuple(sent))
-
-    def close(self) -> None:
-        """Drop every connection."""
-        if "lock" in self.__dict__:
-            self.lock.lock.close()
-        if "storage" in self.__dict__:
-            self.storage.reconnect()
 
 
 def main(log: Path, orders: Connection) -> None:
