@@ -18,5 +18,7 @@ def test_the_moment_of_a_grant_is_that_of_the_waiter() -> None:
 
 
 def test_a_lock_that_does_not_go_over_says_why() -> None:
-    with pytest.raises(NotGrantedError, match="did not go to the client that waited for it: not free in time"):
+    with pytest.raises(
+        NotGrantedError, match="did not go to the client that waited for it: not free in time"
+    ):
         granted_in(measured("not free in time"))
