@@ -29,6 +29,7 @@ from harness.bench.native import NativeTools
 from harness.bench.requirements import judged
 from harness.bench.results import LoadResults, rounds_document
 from harness.bench.series import (
+    PER_CYCLE,
     REPETITIONS,
     SHARES,
     BenchSeries,
@@ -112,7 +113,9 @@ class Bench:
         self.calibrations.append(calibration.calibrate())
         in_rounds = list(rounds_series(self.target))
         for repetition in range(REPETITIONS):
-            self.say(f"  repetition {repetition + 1} of {REPETITIONS}: {len(self.closed)} loads")
+            self.say(
+                f"  repetition {repetition + 1} of {REPETITIONS}: {len(self.closed) + len(in_rounds)} loads"
+            )
             for series in self.closed:
                 self._measure(clients, series)
             for each in in_rounds:
@@ -156,7 +159,7 @@ class Bench:
 
     def _measure(self, clients: BenchWorkers, series: BenchSeries) -> None:
         limit = self.options.max_rate and self.options.max_rate / series.requests
-        rate = limit if series.offered is None else min(series.offered, limit or series.offered)
+        rate = limit if series.offered is None else series.offered
         window = windows(
             series.clients,
             time.monotonic_ns() + AHEAD,
@@ -185,7 +188,7 @@ class Bench:
         )
 
     def _offered(self) -> list[float]:
-        """Return the rates of the open loops: shares of the highest, and the required one."""
+        """Return the rates of the open loops: shares of the highest, and the required one if it is allowed."""
         highest = max(
             (self.found[each].document(each, self.lasts / NS["s"]).rate.value or 0)
             for each in lock_series()
@@ -193,7 +196,9 @@ class Bench:
         )
         required = self.target.bench.acquire_rate
         shares = [float(f"{highest * share:.3g}") for share in SHARES] if highest else []
-        return [*shares, *([required] if required is not None else [])]
+        asked = [*shares, *([required] if required is not None else [])]
+        most = self.options.max_rate
+        return [rate for rate in asked if most is None or rate * PER_CYCLE <= most]
 
     def document(self) -> BenchDocument:
         """Return what is known so far, and what it says of the requirements."""

@@ -43,11 +43,11 @@ def compared(first: BenchDocument, second: BenchDocument) -> Iterator[BenchTable
     noisy = first.machine.is_noisy or second.machine.is_noisy
     doubts = [noisy or each.is_noisy or other.is_noisy for each, other in both]
     rates = [
-        (load_of(each), each.rate, other.rate, doubt)
+        (f"{each.operation}, {load_of(each)}", each.rate, other.rate, doubt)
         for (each, other), doubt in zip(both, doubts, strict=True)
     ]
     tails = [
-        (load_of(each), each.own.p99, other.own.p99, doubt)
+        (f"{each.operation}, {load_of(each)}", each.own.p99, other.own.p99, doubt)
         for (each, other), doubt in zip(both, doubts, strict=True)
     ]
     costs = [(*each, noisy) for each in _costs(first, second)]

@@ -1,7 +1,7 @@
 """Latencies of one operation, in an HDR histogram: exact to three digits, and of constant size.
 
-An operation that failed has taken for ever: a percentile that it reaches is infinite. One that an open loop
-could not send counts with the time that it had waited.
+An operation that failed, or that an open loop could not send, has taken for ever: a percentile that it
+reaches is infinite.
 """
 
 from __future__ import annotations
@@ -39,14 +39,6 @@ class Latencies:
         """Add the latency (ns) of an operation that ended ok."""
         self.ok += 1
         self.total += latency
-        self._record(latency)
-
-    def add_unsent(self, waited: int) -> None:
-        """Add an operation that had waited so long (ns) when the time was over."""
-        self.unsent += 1
-        self._record(waited)
-
-    def _record(self, latency: int) -> None:
         self.histogram.record_value(min(max(latency, LOWEST), HIGHEST))
 
     def merge(self, other: Latencies) -> None:
@@ -81,10 +73,9 @@ class Latencies:
         return Interval(self._at_rank(low), self.quantile(q), highest)
 
     def _at_rank(self, rank: int) -> float:
-        finite = self.ok + self.unsent
-        if rank > finite:
+        if rank > self.ok:
             return math.inf
-        return float(self.histogram.get_value_at_percentile(100 * rank / finite))
+        return float(self.histogram.get_value_at_percentile(100 * rank / self.ok))
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what another process needs: the histogram in its own compressed form."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -26,7 +27,11 @@ class Window:
     is_open: bool = False  # does an operation that is late count from when it was due?
 
     def moments(self) -> Iterator[int]:
-        """Yield when each operation is due, once it is; those that come too late for the end are left out."""
+        """Yield when each operation is due, once it is.
+
+        An open loop sends what was due before the end also after it, for as long as the window; what is
+        left then is not sent.
+        """
         _sleep_until(self.begins)
         if self.every is None:
             while (now := time.monotonic_ns()) < self.ends:
@@ -35,7 +40,7 @@ class Window:
         nth = 0
         while (due := round(self.begins + self.first + nth * self.every)) < self.ends:
             _sleep_until(due)
-            if time.monotonic_ns() >= self.ends:
+            if time.monotonic_ns() >= self.ends + (self.ends - self.begins) * self.is_open:
                 return
             yield due if self.is_open else time.monotonic_ns()
             nth += 1
@@ -44,12 +49,11 @@ class Window:
         """Return the block of a moment; BLOCKS if it comes after the end."""
         return min(BLOCKS, (moment - self.begins) * BLOCKS // (self.ends - self.begins))
 
-    def unsent(self, sent: int) -> Iterator[int]:
-        """Yield how long each operation had waited at the end that was due and not sent (ns)."""
-        if self.every is not None and self.is_open:
-            while (due := round(self.begins + self.first + sent * self.every)) < self.ends:
-                yield self.ends - due
-                sent += 1
+    def unsent(self, sent: int) -> int:
+        """Return how many operations of an open loop were due, but not sent."""
+        if self.every is None or not self.is_open:
+            return 0
+        return max(0, math.ceil((self.ends - self.begins - self.first) / self.every) - sent)
 
 
 def _sleep_until(moment: int) -> None:

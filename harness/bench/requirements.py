@@ -17,10 +17,10 @@ from harness.bench.document import (
     WritingDocument,
 )
 from harness.bench.intervals import Decision, Interval
-from harness.bench.series import PER_CYCLE
 from harness.spec.bench import BenchSpec
 
 USUAL = 8  # clients
+INTERRUPTED = "the bench was interrupted"
 NOT_MEASURED = "it was not measured"
 STRADDLES = "the 95 % interval has the bound in it: measure longer with --for"
 NOISY_MACHINE = "this machine was too noisy: its speed changed by {spread:.0%} during the bench"
@@ -36,7 +36,6 @@ class _Figure:
     interval: Interval
     is_noisy: bool = False
     limited_by: str = ""  # why it may be better than it was measured
-    was_too_easy: bool = False  # was it measured under less than the required load?
 
 
 def judged(found: BenchDocument, spec: BenchSpec) -> BenchDocument:
@@ -62,16 +61,19 @@ def _judge(
     found: BenchDocument, name: str, bound: float, figure: _Figure | None, *, at_least: bool
 ) -> RequirementDocument:
     if figure is None:
+        why = NOT_MEASURED if found.max_rate is None else LIMITED.format(rate=found.max_rate)
         return RequirementDocument(
-            name=name, bound=bound, measured=None, answer=Decision.UNDECIDED.value, why=NOT_MEASURED
+            name=name, bound=bound, measured=None, answer=Decision.UNDECIDED.value, why=why
         )
     interval = figure.interval
     answer = interval.at_least(bound) if at_least else interval.at_most(bound)
     why = STRADDLES if answer is Decision.UNDECIDED else ""
-    if figure.limited_by and (answer is Decision.MISSED or figure.was_too_easy):
+    if figure.limited_by and answer is Decision.MISSED:
         answer, why = Decision.UNDECIDED, figure.limited_by
     if figure.is_noisy:
         answer, why = Decision.UNDECIDED, NOISY_SERIES
+    if found.interrupted:
+        answer, why = Decision.UNDECIDED, INTERRUPTED
     if found.machine.is_noisy:
         answer, why = Decision.UNDECIDED, NOISY_MACHINE.format(spread=found.machine.spread)
     value, low, high = (
@@ -127,8 +129,7 @@ def _acquire_p99(found: BenchDocument, spec: BenchSpec) -> _Figure | None:
     rate = _rate(found, "acquire", "", spec.acquire_rate)
     if series is None or rate is None:
         return None
-    too_easy = found.max_rate is not None and found.max_rate / PER_CYCLE < spec.acquire_rate
-    return _Figure(series.own.p99.interval, series.is_noisy, rate.limited_by, was_too_easy=too_easy)
+    return _Figure(series.own.p99.interval, series.is_noisy, rate.limited_by)
 
 
 def _p99(found: BenchDocument, operation: str, fencing: str) -> _Figure | None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from checkers.text.redaction import redacted
 from harness.bench import availability, calibration, workers
-from harness.bench.bench import Bench, BenchOptions, Say
+from harness.bench.bench import SHORTEST, Bench, BenchOptions, Say
 from harness.bench.native import NativeTools, images
 from harness.bench.orders import ClientOfBench
 from harness.bench.series import MOST_CLIENTS, REPETITIONS, written
@@ -39,11 +39,16 @@ def topology_of(target: Target) -> Topology:
 
 
 def check(target: Target) -> None:
-    """Raise ConfigurationError for a target whose clients are programs: they have no way to be timed."""
+    """Raise ConfigurationError for a target that cannot be measured, such as one whose clients are programs."""
     if target.client is not None:
         raise ConfigurationError(
             f"{target.name}: [client] is a program, which bench cannot drive: time it with its own tools, or"
             " remove the section to measure Fencepost's client of the same servers"
+        )
+    if target.bench.fence_overhead is not None and not target.fenced:
+        raise ConfigurationError(
+            f'{target.name}: bench.fence_overhead: storage.fencing is "none", which adds nothing: remove it, or'
+            " choose a fencing"
         )
     deployment.check(target)
 
@@ -139,10 +144,11 @@ def client_of(target: Target, cluster: Cluster, folder: Path, client: int) -> Cl
 def planned(bench: Bench) -> str:
     """Say what is about to be sent, before it is."""
     seconds, most = bench.whole / NS["s"], bench.options.max_rate
+    shortest = " (the shortest)" if bench.lasts == SHORTEST else ""
     how_many = f"at most {most * seconds:,.0f} requests, {most:g} a second" if most else "as fast as it can"
     return (
-        f"{bench.loads} loads of {bench.lasts / NS['s']:.2g} s, each {REPETITIONS} times, about"
-        f" {seconds:.0f} s in all; {how_many}"
+        f"{bench.loads} loads of {bench.lasts / NS['s']:.2g} s{shortest}, each {REPETITIONS} times, about"
+        f" {seconds:.0f} s in all without the starts of servers and tools; {how_many}"
     )
 
 

@@ -97,6 +97,8 @@ def sentences(found: BenchDocument) -> Iterator[str]:
             "a holder that kept its lock, and was stopped until another client had it, then believed in it"
             f" for up to {ms(most)}, and sent up to {count(writes, 'write')}"
         )
+    if found.interrupted:
+        yield "interrupted: some loads were measured fewer than three times, or not at all"
     machine = found.machine
     yield (
         f"machine: {count(machine.cpus, 'core')}, governor {machine.governor or 'not shown'}, load"
@@ -134,7 +136,11 @@ def load_of(series: SeriesDocument) -> str:
     """Describe a load: "conditional-update, 8 clients at 1 resource"."""
     clients = count(series.clients, "client")
     own = series.clients == series.resources
-    at = (", each its own resource" if series.clients > 1 else "") if own else f" at {series.resources}"
+    at = (
+        (", each its own resource" if series.clients > 1 else "")
+        if own
+        else f" at {count(series.resources, 'resource')}"
+    )
     how = f"{series.fencing}, " if series.fencing else ""
     how = f"lock {series.lock}, " if series.lock else how
     return f"{how}{clients}{at}" + (f", {series.offered:g} a second offered" if series.offered else "")
@@ -159,7 +165,7 @@ def ms(value: float | None) -> str:
     """Show a latency (ms) with three digits; one that was not reached: "never"."""
     if value is None or math.isinf(value):
         return "never"
-    digits = max(0, 2 - math.floor(math.log10(value))) if value > 0 else 0
+    digits = max(0, 2 - math.floor(math.log10(abs(value)))) if value else 0
     return f"{value:,.{min(digits, 3)}f} ms"
 
 

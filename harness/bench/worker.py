@@ -191,8 +191,7 @@ class BenchClient:
         self._add_unsent("write", nth)
 
     def _add_unsent(self, f: str, sent: int) -> None:
-        for waited in self.session.window.unsent(sent):
-            self.session.of(f).add_unsent(waited)
+        self.session.of(f).unsent += self.session.window.unsent(sent)
 
     def _rounds(self, order: WriteRounds) -> Measured:
         held = HeldLock(order.resource, f"{self.task.number}", TOKEN)

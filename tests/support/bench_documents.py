@@ -93,6 +93,7 @@ def bench(*found: SeriesDocument, is_noisy: bool = False, **more: Any) -> BenchD
         "stale_holds": [],
         "availability": [],
         "max_rate": None,
+        "interrupted": False,
         **more,
     }
     return BenchDocument(
@@ -103,7 +104,6 @@ def bench(*found: SeriesDocument, is_noisy: bool = False, **more: Any) -> BenchD
         engine="docker",
         began="",
         seconds=1,
-        interrupted=False,
         machine=machine,
         series=list(found),
         requirements=[],

@@ -23,7 +23,7 @@ from harness.core.printing import say
     metavar="TIME",
     default="2m",
     callback=as_seconds,
-    help="How long all measurements of a target take together.",
+    help="How long all measurements of a target take together; a load takes at least 0.2 s.",
 )
 @click.option(
     "--max-rate",
@@ -53,9 +53,10 @@ def bench(
 ) -> int:
     """Measure the locks, the storages and the fences of targets, on the servers that `run` uses.
 
-    There are no faults. Each load is repeated three times; [bench] in a target says what is required.
-    Exit code 0: it is met; 1: missed; 2: undecided, because the interval has the bound in it, or because
-    the machine was too noisy.
+    There are no faults, but for those of the target on its servers, which show its availability. Each load
+    is repeated three times; [bench] in a target says what is required. Exit code 0: it is met; 1: missed;
+    2: undecided, because the interval has the bound in it, because the figure or the machine was too noisy,
+    or because the driver or --max-rate was the limit.
     """
     from harness.core.duration import NS
     from harness.core.errors import ConfigurationError

@@ -71,14 +71,14 @@ def test_a_rate_differs_if_the_intervals_do_not_meet(low: float, high: float, sa
     other = bench(series(rate=interval(low, 1000, high)))
 
     (row,) = rows(bench(series()), other)["operations a second"]  # 900 to 1,100
-    assert row == ("8 clients, each its own resource", "1,000", "1,000", "+0%", said)
+    assert row == ("acquire, 8 clients, each its own resource", "1,000", "1,000", "+0%", said)
 
 
 def test_a_percentile_that_is_higher_is_slower() -> None:
     other = bench(series(p99=interval(7, 8, 9)))
 
     (row,) = rows(bench(series()), other)["99th percentile"]
-    assert row == ("8 clients, each its own resource", "5.00 ms", "8.00 ms", "+60%", "slower")
+    assert row == ("acquire, 8 clients, each its own resource", "5.00 ms", "8.00 ms", "+60%", "slower")
 
 
 def test_a_fence_that_adds_more_is_dearer() -> None:

@@ -94,7 +94,7 @@ def test_a_rate_below_the_limit_of_the_user_is_not_missed() -> None:
 
 
 def test_a_percentile_below_the_required_load_is_not_met() -> None:
-    found = bench(series(), series(64, 64, p99=interval(1, 1, 1), offered=5000.0), max_rate=500.0)
+    found = bench(series(), series(64, 64, p99=interval(1, 1, 1), offered=250.0), max_rate=500.0)
     both = judged(found, BenchSpec(acquire_rate=5000, acquire_p99="2ms")).requirements
 
     assert [each.answer for each in both] == ["undecided", "undecided"]
@@ -130,6 +130,12 @@ def test_a_rate_that_the_tool_does_not_reach_either_is_missed() -> None:
     both = judged(found, BenchSpec(acquire_rate=5000, acquire_p99="5ms")).requirements
 
     assert [each.answer for each in both] == ["missed", "missed"]
+
+
+def test_an_interrupted_bench_decides_nothing() -> None:
+    found = bench(series(), interrupted=True)
+
+    assert answer(found, acquire_rate=1) == ("undecided", "the bench was interrupted")
 
 
 def test_what_was_not_measured_is_undecided() -> None:

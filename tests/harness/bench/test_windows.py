@@ -1,6 +1,7 @@
 """When the clients of a bench send: as fast as they can, in turn at a rate, and late ones from when due."""
 
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -31,12 +32,21 @@ def test_an_open_loop_counts_from_when_each_was_due() -> None:
     assert moments[:5] == [now + each * MS for each in (1, 6, 11, 16, 21)]
 
 
-def test_what_an_open_loop_could_not_send_had_waited() -> None:
+def test_what_an_open_loop_could_not_send_is_counted() -> None:
     window = Window(begins=0, ends=50 * MS, every=10 * MS, is_open=True)
 
-    assert list(window.unsent(3)) == [20 * MS, 10 * MS]
-    assert list(window.unsent(5)) == []
-    assert list(Window(begins=0, ends=50 * MS, every=10 * MS).unsent(3)) == []
+    assert [window.unsent(sent) for sent in (0, 3, 5, 6)] == [5, 2, 0, 0]
+    assert replace(window, first=5 * MS).unsent(0) == 5
+    assert Window(begins=0, ends=50 * MS, every=10 * MS).unsent(3) == 0
+
+
+def test_an_open_loop_sends_late_requests_for_as_long_again() -> None:
+    begins = time.monotonic_ns() - 60 * MS  # it is over already
+    window = Window(begins=begins, ends=begins + 50 * MS, every=10 * MS, is_open=True)
+
+    assert len(list(window.moments())) == 5
+    assert list(replace(window, begins=begins - 100 * MS, ends=begins - 50 * MS).moments()) == []
+    assert list(replace(window, is_open=False).moments()) == []
 
 
 def test_the_clients_of_a_rate_take_turns() -> None:
