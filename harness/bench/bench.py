@@ -188,7 +188,7 @@ class Bench:
         )
 
     def _offered(self) -> list[float]:
-        """Return the rates of the open loops: shares of the highest, and the required one if it is allowed."""
+        """Return the rates of the open loops: shares of the highest, and the required one, if allowed."""
         highest = max(
             (self.found[each].document(each, self.lasts / NS["s"]).rate.value or 0)
             for each in lock_series()

@@ -39,7 +39,7 @@ def topology_of(target: Target) -> Topology:
 
 
 def check(target: Target) -> None:
-    """Raise ConfigurationError for a target that cannot be measured, such as one whose clients are programs."""
+    """Raise ConfigurationError for a target that cannot be measured, as one whose clients are programs."""
     if target.client is not None:
         raise ConfigurationError(
             f"{target.name}: [client] is a program, which bench cannot drive: time it with its own tools, or"
@@ -47,8 +47,8 @@ def check(target: Target) -> None:
         )
     if target.bench.fence_overhead is not None and not target.fenced:
         raise ConfigurationError(
-            f'{target.name}: bench.fence_overhead: storage.fencing is "none", which adds nothing: remove it, or'
-            " choose a fencing"
+            f'{target.name}: bench.fence_overhead: storage.fencing is "none", which adds nothing: remove it,'
+            " or choose a fencing"
         )
     deployment.check(target)
 

@@ -121,6 +121,12 @@ def test_a_wrong_key_is_one_sentence(tmp_path: Path) -> None:
     ]
 
 
+def test_no_fence_adds_nothing(tmp_path: Path) -> None:
+    said = refusal(tmp_path, "bench", "redis-postgres-unfenced", *required('fence_overhead="1ms"'))
+
+    assert 'bench.fence_overhead: storage.fencing is "none", which adds nothing' in said
+
+
 def test_a_program_is_not_timed(tmp_path: Path) -> None:
     target = ROOT / "examples" / "python-client" / "fenced.toml"
 
