@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from harness.bench.document import BenchDocument, RoundsDocument, SeriesDocument, WritingDocument
 from harness.bench.tables import between, ms, signed
+from harness.report.sentences import count
 
 RATE, TAIL, OVERHEAD = 5000, 5, 1
 """What people ask for: acquisitions a second, their 99th percentile (ms), and what a fence adds (ms)."""
@@ -156,8 +157,8 @@ def _questions(known: dict[str, BenchDocument]) -> Iterator[str]:
                 "**What does lease buffering buy, and risk?** With Redis and PostgreSQL, eight clients that"
                 f" keep their locks write {_rate(kept)} times a second, and {_rate(each)} with a lock for"
                 " each write. The price: a holder that was stopped until another client had its lock still"
-                f" believed in it for up to {ms(most)} after it, and sent up to {writes} writes. How long it"
-                " is stopped has no limit; only a fence refuses those writes."
+                f" believed in it for up to {ms(most)} after it, and sent up to {count(writes, 'write')}."
+                " How long it is stopped has no limit; only a fence refuses those writes."
             )
             yield ""
     yield _fast_enough(known)
