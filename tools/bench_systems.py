@@ -70,7 +70,7 @@ def _bench(target: str, lasts: str) -> None:
     for series in found["series"]:
         for latencies in series["latencies"].values():
             latencies["curve"] = []  # the page of a bench draws it; this one does not
-    (FOUND / f"{target}.json").write_text(json.dumps(found, indent=1) + "\n")
+    (FOUND / f"{target}.json").write_text(json.dumps(found) + "\n")
 
 
 if __name__ == "__main__":

@@ -228,7 +228,7 @@ class Bench:
             ],
             rounds=[
                 structs.replace(
-                    rounds_document(series, each, self.target),
+                    rounds_document(series, each),
                     native=dict(self.native_means.get(series, {})),
                 )
                 for series, each in self.rounds.items()

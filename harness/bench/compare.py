@@ -78,7 +78,7 @@ def _name(writing: WritingDocument) -> str:
 
 
 def _of_one_client(found: BenchDocument) -> RoundsDocument:
-    none = RoundsDocument(clients=1, rounds=0, writings=[], means=[])
+    none = RoundsDocument(clients=1, rounds=0, writings=[])
     return next((each for each in found.rounds if each.clients == 1), none)
 
 

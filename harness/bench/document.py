@@ -112,7 +112,6 @@ class RoundsDocument(msgspec.Struct, frozen=True, kw_only=True):
     clients: int
     rounds: int
     writings: list[WritingDocument]
-    means: list[float]  # ms; the overhead of the target's fencing in each repetition
     native: dict[str, float] = {}  # ms; the mean of each fencing by the system's own tool
 
 

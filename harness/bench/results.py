@@ -21,8 +21,7 @@ from harness.bench.document import (
 from harness.bench.intervals import Interval, in_blocks, of_mean
 from harness.bench.latencies import Latencies
 from harness.bench.orders import BLOCKS, Measured, Writing
-from harness.bench.series import BenchSeries, RoundsSeries
-from harness.spec import Target
+from harness.bench.series import PLAIN, BenchSeries, RoundsSeries
 
 _ROUND_BLOCKS = 10  # of a repetition, for the interval of a mean
 
@@ -69,14 +68,11 @@ class LoadResults:
         )
 
 
-def rounds_document(
-    series: RoundsSeries, repetitions: Sequence[np.ndarray], target: Target
-) -> RoundsDocument:
+def rounds_document(series: RoundsSeries, repetitions: Sequence[np.ndarray]) -> RoundsDocument:
     """Return the mean of each way to write, and by how much it exceeds the same one without a fence."""
     every = np.concatenate(repetitions)
     columns = {writing: number for number, writing in enumerate(series.writings)}
-
-    beside = columns[Writing(fencing="none", logged=False)]
+    beside = columns[PLAIN]
 
     def document(writing: Writing, column: int) -> WritingDocument:
         differences = every[:, column] - every[:, beside]
@@ -91,21 +87,10 @@ def rounds_document(
             median_overhead=None if is_plain else to_ms(np.median(differences)),
         )
 
-    own = [
-        column
-        for writing, column in columns.items()
-        if writing.fencing == target.storage.fencing and not writing.raises_mark
-    ][-1:]
     return RoundsDocument(
         clients=series.clients,
         rounds=len(every),
         writings=[document(writing, column) for writing, column in columns.items()],
-        means=[
-            to_ms((each[:, column] - each[:, beside]).mean())
-            for column in own
-            for each in repetitions
-            if len(each)
-        ],
     )
 
 

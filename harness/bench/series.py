@@ -29,6 +29,8 @@ def written() -> tuple[str, ...]:
     return (*resources(), *map(held, range(MOST_CLIENTS)))
 
 
+PLAIN = Writing(fencing="none", logged=False)
+"""The write that a fence is compared with."""
 Locking = Literal["", "for each write", "kept"]
 """Whether writes are locked, and if so how long a client keeps the lock."""
 
@@ -127,8 +129,9 @@ def buffering_series(target: Target) -> Iterator[BenchSeries]:
 
 
 def own_writing(target: Target) -> Writing | None:
-    """Return how the target writes; None if no write can be made on its own connection."""
-    if target.storage.fencing == "lock-key":
+    """Return how the target writes under a lock; None if a holder cannot write twice."""
+    takes_token_again = target.storage.policy == "inclusive" or has_shared_connection(target)
+    if target.storage.fencing == "lock-key" or not takes_token_again:
         return None
     return _writing(target, target.storage.fencing)
 
@@ -136,7 +139,7 @@ def own_writing(target: Target) -> Writing | None:
 def rounds_series(target: Target) -> Iterator[RoundsSeries]:
     """Yield the rounds of all ways to write: with one client, and with several."""
     writings = tuple(_writings(target))
-    if len(writings) > 1:
+    if PLAIN in writings:  # it is what the others are compared with
         yield from (RoundsSeries(clients=clients, writings=writings) for clients in (1, 8))
 
 
@@ -151,12 +154,17 @@ def _writings(target: Target) -> Iterator[Writing]:
 
 def _writing(target: Target, fencing: str) -> Writing:
     """Return a way to write without the log that Fencepost adds, where it adds one and can leave it out."""
-    return Writing(fencing=fencing, logged=target.storage.kind not in storages.WITH_SHARED_CONNECTION)
+    return Writing(fencing=fencing, logged=not has_shared_connection(target))
+
+
+def has_shared_connection(target: Target) -> bool:
+    """Can a client write in several ways on one connection? Not to a service or by a class of the user."""
+    return target.storage.kind in storages.WITH_SHARED_CONNECTION
 
 
 def fencings(target: Target) -> tuple[str, ...]:
     """Return the fencings that are compared: all of the storage's kind, or only the target's."""
-    if target.storage.kind not in storages.WITH_SHARED_CONNECTION:
+    if not has_shared_connection(target):
         return (target.storage.fencing,)
     known = get_args(type(target.storage).model_fields["fencing"].annotation)
     return tuple(each for each in known if each != "lock-key")

@@ -119,7 +119,7 @@ def _row(series: SeriesDocument) -> tuple[str, ...]:
     if lost:
         remarks.append(f"{lost:,} without success ({latencies.error})")
     if latencies.unsent:
-        remarks.append(f"{latencies.unsent:,} still waiting at the end")
+        remarks.append(f"{latencies.unsent:,} were never sent")
     return (
         load_of(series),
         f"{series.rate.value or 0:,.0f}",

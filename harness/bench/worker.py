@@ -134,6 +134,11 @@ class BenchClient:
         """The client of the storage; those of all ways to write share its connection, if they can."""
         return storages.load_kind(self.task.storage.kind).connect(self.task.storage)
 
+    @property
+    def repeats_token(self) -> bool:
+        """Is a token taken again? A service or a class of the user may be strict all the same."""
+        return self.task.storage.kind in storages.WITH_SHARED_CONNECTION
+
     def writer(self, writing: Writing) -> Client:
         """Return the client that writes in this way."""
         if writing not in self._writers:
@@ -187,7 +192,7 @@ class BenchClient:
         self.writer(order.writing)
         for nth, due in enumerate(order.window.moments(), 1):  # noqa: B007 - as above
             self.session.due = due
-            self.write(order.writing, held)
+            self.write(order.writing, held if self.repeats_token else replace(held, token=due))
         self._add_unsent("write", nth)
 
     def _add_unsent(self, f: str, sent: int) -> None:

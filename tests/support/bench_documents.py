@@ -80,7 +80,7 @@ def rounds(low: float, value: float, high: float) -> RoundsDocument:
         overhead=interval(low, value, high),
         median_overhead=1,
     )
-    return RoundsDocument(clients=1, rounds=100, writings=[writing], means=[value])
+    return RoundsDocument(clients=1, rounds=100, writings=[writing])
 
 
 def bench(*found: SeriesDocument, is_noisy: bool = False, **more: Any) -> BenchDocument:
