@@ -26,6 +26,7 @@ from harness.bench.document import (
 )
 from harness.bench.hand_over import HandOver, NotGrantedError, takes
 from harness.bench.native import NativeTools
+from harness.bench.orders import Measured
 from harness.bench.requirements import judged
 from harness.bench.results import LoadResults, rounds_document
 from harness.bench.series import (
@@ -158,34 +159,26 @@ class Bench:
             self.say(f"  {error}")
 
     def _measure(self, clients: BenchWorkers, series: BenchSeries) -> None:
-        limit = self.options.max_rate and self.options.max_rate / series.requests
-        rate = limit if series.offered is None else series.offered
-        window = windows(
-            series.clients,
-            time.monotonic_ns() + AHEAD,
-            self.lasts,
-            rate,
-            is_open=series.offered is not None,
-        )
-        orders = [series.order(client, window(client)) for client in range(series.clients)]
-        measured = clients.carry_out(orders)
+        rate = self._allowed(series.requests) if series.offered is None else series.offered
+        measured = self._carry_out(clients, series, rate, is_open=series.offered is not None)
         self.found.setdefault(series, LoadResults(series.operation)).add(measured)
 
     def _measure_rounds(self, clients: BenchWorkers, series: RoundsSeries) -> None:
-        limit = self.options.max_rate
-        window = windows(
-            series.clients,
-            time.monotonic_ns() + AHEAD,
-            self.lasts,
-            limit and limit / len(series.writings),
-            is_open=False,
-        )
-        orders = [series.order(client, window(client)) for client in range(series.clients)]
-        measured = clients.carry_out(orders)
-        rows = [each.rounds for each in measured if len(each.rounds)]
-        self.rounds.setdefault(series, []).append(
-            np.concatenate(rows) if rows else np.empty((0, len(series.writings)), dtype=np.int64)
-        )
+        ways = len(series.writings)
+        measured = self._carry_out(clients, series, self._allowed(ways), is_open=False)
+        rows = [each.rounds.reshape(-1, ways) for each in measured]
+        self.rounds.setdefault(series, []).append(np.concatenate(rows))
+
+    def _allowed(self, requests: int) -> float | None:
+        """Return how many operations of so many requests the user allows a second; None: any number."""
+        return self.options.max_rate and self.options.max_rate / requests
+
+    def _carry_out(
+        self, clients: BenchWorkers, series: BenchSeries | RoundsSeries, rate: float | None, *, is_open: bool
+    ) -> list[Measured]:
+        begins = time.monotonic_ns() + AHEAD
+        window = windows(series.clients, begins, self.lasts, rate, is_open=is_open)
+        return clients.carry_out([series.order(client, window(client)) for client in range(series.clients)])
 
     def _offered(self) -> list[float]:
         """Return the rates of the open loops: shares of the highest, and the required one, if allowed."""

@@ -147,7 +147,8 @@ class RequirementDocument(msgspec.Struct, frozen=True, kw_only=True):
     """A requirement of [bench], and whether it holds."""
 
     name: str
-    bound: float  # a second, or ms
+    unit: str  # "a second", of which it wants at least so many; or "ms", at most
+    bound: float
     measured: IntervalDocument | None  # null: it could not be measured
     answer: str
     why: str  # it is undecided; "" otherwise

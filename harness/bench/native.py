@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from harness.bench.document import NativeDocument
-from harness.bench.series import CLIENTS, PER_CYCLE, BenchSeries, RoundsSeries, fencings
+from harness.bench.series import CLIENTS, PER_CYCLE, BenchSeries, RoundsSeries, fencings, write_apart
 from harness.bench.worker import TOKEN
 from harness.core.duration import NS
 from harness.engines.built_images import our_image
@@ -74,8 +74,9 @@ class NativeTools:
                     yield series.key, found.shared_by(COMMITTED_BY_ETCD)
         if self.target.storage.kind in _WRITES:
             for fencing in fencings(self.target):
+                series = write_apart(self.target, fencing)
                 if found := _WRITES[self.target.storage.kind](self, fencing, seconds):
-                    yield f"write/{fencing}/8 clients/own resources", found
+                    yield series.key, found
 
     def of_rounds(self, series: RoundsSeries, seconds: float) -> Mapping[str, float]:
         """Return the mean latency (ms) of each fencing, all in turn; empty without such a tool."""

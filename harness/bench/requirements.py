@@ -19,6 +19,7 @@ from harness.bench.document import (
 from harness.bench.intervals import Decision, Interval
 from harness.spec.bench import BenchSpec
 
+A_SECOND = "a second"
 USUAL = 8  # clients
 INTERRUPTED = "the bench was interrupted"
 NOT_MEASURED = "it was not measured"
@@ -44,29 +45,33 @@ def judged(found: BenchDocument, spec: BenchSpec) -> BenchDocument:
 
 
 def _answers(found: BenchDocument, spec: BenchSpec) -> Iterator[RequirementDocument]:
-    required: tuple[tuple[str, float | None, Callable[[], _Figure | None]], ...] = (
-        ("acquire_rate", spec.acquire_rate, lambda: _rate(found, "acquire", "", spec.acquire_rate)),
-        ("acquire_p99", spec.acquire_p99, lambda: _acquire_p99(found, spec)),
-        ("write_rate", spec.write_rate, lambda: _rate(found, "write", found.fencing, spec.write_rate)),
-        ("write_p99", spec.write_p99, lambda: _p99(found, "write", found.fencing)),
-        ("fence_overhead", spec.fence_overhead, lambda: _overhead(found)),
+    required: tuple[tuple[str, str, float | None, Callable[[], _Figure | None]], ...] = (
+        ("acquire_rate", A_SECOND, spec.acquire_rate, lambda: _rate(found, "acquire", "", spec.acquire_rate)),
+        ("acquire_p99", "ms", spec.acquire_p99, lambda: _acquire_p99(found, spec)),
+        (
+            "write_rate",
+            A_SECOND,
+            spec.write_rate,
+            lambda: _rate(found, "write", found.fencing, spec.write_rate),
+        ),
+        ("write_p99", "ms", spec.write_p99, lambda: _p99(found, "write", found.fencing)),
+        ("fence_overhead", "ms", spec.fence_overhead, lambda: _overhead(found)),
     )
-    for name, bound, figure in required:
+    for name, unit, bound, figure in required:
         if bound is not None:
-            is_rate = name.endswith("_rate")
-            yield _judge(found, name, bound if is_rate else bound / MS, figure(), at_least=is_rate)
+            yield _judge(found, name, unit, bound if unit == A_SECOND else bound / MS, figure())
 
 
 def _judge(
-    found: BenchDocument, name: str, bound: float, figure: _Figure | None, *, at_least: bool
+    found: BenchDocument, name: str, unit: str, bound: float, figure: _Figure | None
 ) -> RequirementDocument:
     if figure is None:
         why = NOT_MEASURED if found.max_rate is None else LIMITED.format(rate=found.max_rate)
         return RequirementDocument(
-            name=name, bound=bound, measured=None, answer=Decision.UNDECIDED.value, why=why
+            name=name, unit=unit, bound=bound, measured=None, answer=Decision.UNDECIDED.value, why=why
         )
     interval = figure.interval
-    answer = interval.at_least(bound) if at_least else interval.at_most(bound)
+    answer = interval.at_least(bound) if unit == A_SECOND else interval.at_most(bound)
     why = STRADDLES if answer is Decision.UNDECIDED else ""
     if figure.limited_by and answer is Decision.MISSED:
         answer, why = Decision.UNDECIDED, figure.limited_by
@@ -80,7 +85,9 @@ def _judge(
         each if math.isfinite(each) else None for each in (interval.value, interval.low, interval.high)
     )
     measured = IntervalDocument(value=value, low=low, high=high)
-    return RequirementDocument(name=name, bound=bound, measured=measured, answer=answer.value, why=why)
+    return RequirementDocument(
+        name=name, unit=unit, bound=bound, measured=measured, answer=answer.value, why=why
+    )
 
 
 def _uncontended(found: BenchDocument, operation: str, fencing: str) -> list[SeriesDocument]:

@@ -118,6 +118,11 @@ def write_series(target: Target) -> Iterator[BenchSeries]:
             yield BenchSeries(operation="write", clients=clients, resources=at, writing=writing)
 
 
+def write_apart(target: Target, fencing: str) -> BenchSeries:
+    """Return the writes of eight clients that each write a resource of its own."""
+    return BenchSeries(operation="write", clients=8, resources=8, writing=_writing(target, fencing))
+
+
 def buffering_series(target: Target) -> Iterator[BenchSeries]:
     """Yield writes under a lock, for each write and kept."""
     writing = own_writing(target)

@@ -226,7 +226,7 @@ def between(interval: IntervalDocument) -> str:
 
 
 def _requirement(each: RequirementDocument) -> tuple[str, ...]:
-    is_rate = each.name.endswith("_rate")
+    is_rate = each.unit != "ms"
 
     def shown(value: float | None) -> str:
         if value is None:
