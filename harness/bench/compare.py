@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import itertools
+import math
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import msgspec
 
 from checkers.text import limits
-from harness.bench.document import BENCH, BenchDocument, IntervalDocument, RoundsDocument, WritingDocument
+from harness.bench.document import (
+    BENCH,
+    BenchDocument,
+    IntervalDocument,
+    RoundsDocument,
+    SeriesDocument,
+    WritingDocument,
+)
 from harness.bench.tables import NOISY, BenchTable, load_of, ms, signed, way
 from harness.core.errors import ConfigurationError
 from harness.core.paths import path_of
 from harness.files import dated_folders, received
+from harness.report.sentences import count
 
 SAME = "no difference shown"
 _REMEDY = "no bench writes that much"
@@ -37,40 +47,89 @@ def read(word: str, benches: Path) -> BenchDocument:
         raise ConfigurationError(f"{folder / BENCH}: not the document of a bench: {error}") from None
 
 
-def compared(first: BenchDocument, second: BenchDocument) -> Iterator[BenchTable]:
-    """Yield the tables of what both have measured."""
-    both = [(each, other) for each in first.series if (other := second.of(each.key)) is not None]
-    noisy = first.machine.is_noisy or second.machine.is_noisy
-    doubts = [noisy or each.is_noisy or other.is_noisy for each, other in both]
-    rates = [
-        (f"{each.operation}, {load_of(each)}", each.rate, other.rate, doubt)
-        for (each, other), doubt in zip(both, doubts, strict=True)
-    ]
-    tails = [
-        (f"{each.operation}, {load_of(each)}", each.own.p99, other.own.p99, doubt)
-        for (each, other), doubt in zip(both, doubts, strict=True)
-    ]
-    costs = [(*each, noisy) for each in _costs(first, second)]
-    for title, figures, shown, words in (
-        ("operations a second", rates, "{:,.0f}".format, ("faster", "slower")),
-        ("99th percentile", tails, ms, ("slower", "faster")),
-        ("what the fence adds to a write on average, 1 client", costs, signed, ("dearer", "cheaper")),
-    ):
-        if figures:
-            rows = [_row(*each, shown, words) for each in figures]
-            yield BenchTable(title=title, rows=[_HEADS, *rows])
+class ComparedFigure(msgspec.Struct, frozen=True, kw_only=True):
+    """One figure of both benches."""
+
+    table: str
+    name: str  # such as a load
+    first: IntervalDocument
+    second: IntervalDocument
+    answer: str
 
 
+class ComparisonDocument(msgspec.Struct, frozen=True, kw_only=True):
+    """Two benches, as --format json prints them; rates a second, times in ms."""
+
+    schema: int = 1
+    benches: tuple[str, str]
+    warnings: list[str]  # why the figures may differ for another reason
+    figures: list[ComparedFigure]
+
+    def lines(self) -> Iterator[str]:
+        """Yield the lines of the text output."""
+        for name, each in zip(("first", "second"), self.benches, strict=True):
+            yield f"{name:6} {each}"
+        yield from (f"  {warning}" for warning in self.warnings)
+        for table, figures in itertools.groupby(self.figures, key=lambda figure: figure.table):
+            yield from BenchTable(title=table, rows=[_HEADS, *map(_row, figures)]).lines()
+
+
+def comparison(first: BenchDocument, second: BenchDocument) -> ComparisonDocument:
+    """Compare what both have measured."""
+    return ComparisonDocument(
+        benches=(_described(first), _described(second)),
+        warnings=list(_warnings(first, second)),
+        figures=list(_figures(first, second)),
+    )
+
+
+def _described(found: BenchDocument) -> str:
+    noisy = f", {NOISY}" if found.machine.is_noisy else ""
+    return f"{found.target}, {found.began}, engine {found.engine}{noisy}"
+
+
+_CONDITIONS: Mapping[str, Callable[[BenchDocument], str]] = {
+    "targets": lambda found: found.target,
+    "locks": lambda found: found.lock,
+    "storages": lambda found: found.storage,
+    "engines": lambda found: found.engine,
+    "versions": lambda found: ", ".join(sorted({*found.versions.values()})) or "unknown",
+    "machines": lambda found: f"{count(found.machine.cpus, 'core')} with {found.machine.kernel}",
+    "--max-rate": lambda found: f"{found.max_rate:,g}" if found.max_rate else "none",
+}
+
+
+def _warnings(first: BenchDocument, second: BenchDocument) -> Iterator[str]:
+    for name, condition in _CONDITIONS.items():
+        if (one := condition(first)) != (other := condition(second)):
+            yield f"different {name}: {one} and {other}"
+
+
+RATES, TAILS = "operations a second", "99th percentile"
+COSTS = "what the fence adds to a write on average, 1 client"
+_SHOWN: Mapping[str, Callable[[float], str]] = {RATES: "{:,.0f}".format, TAILS: ms, COSTS: signed}
+_OF_LOADS: Mapping[str, Callable[[SeriesDocument], IntervalDocument]] = {
+    RATES: lambda series: series.rate,
+    TAILS: lambda series: series.own.p99,
+}
+_WORDS = {RATES: ("faster", "slower"), TAILS: ("slower", "faster"), COSTS: ("dearer", "cheaper")}
+"""For a second figure that is higher, and for one that is lower."""
 _HEADS = ("", "first", "second", "change", "")
-_Figures = tuple[str, IntervalDocument, IntervalDocument]
 
 
-def _costs(first: BenchDocument, second: BenchDocument) -> Iterator[_Figures]:
-    others = {_name(each): each.overhead for each in _of_one_client(second).writings}
-    for each in _of_one_client(first).writings:
-        other = others.get(_name(each))
-        if each.overhead is not None and other is not None:
-            yield (_name(each), each.overhead, other)
+def _figures(first: BenchDocument, second: BenchDocument) -> Iterator[ComparedFigure]:
+    noisy = first.machine.is_noisy or second.machine.is_noisy
+    both = [(each, other) for each in first.series if (other := second.of(each.key)) is not None]
+    for table, figure in _OF_LOADS.items():
+        for each, other in both:
+            name, doubt = f"{each.operation}, {load_of(each)}", noisy or each.is_noisy or other.is_noisy
+            yield _compared(table, name, figure(each), figure(other), doubt)
+    others = {_name(each): each for each in _of_one_client(second).writings}
+    for writing in _of_one_client(first).writings:
+        beside = others.get(_name(writing))
+        if beside is not None and writing.overhead is not None and beside.overhead is not None:
+            doubt = noisy or writing.is_noisy or beside.is_noisy
+            yield _compared(COSTS, _name(writing), writing.overhead, beside.overhead, doubt)
 
 
 def _name(writing: WritingDocument) -> str:
@@ -82,18 +141,22 @@ def _of_one_client(found: BenchDocument) -> RoundsDocument:
     return next((each for each in found.rounds if each.clients == 1), none)
 
 
-def _row(
+def _compared(
+    table: str,
     name: str,
     first: IntervalDocument,
     second: IntervalDocument,
     is_noisy: bool,  # noqa: FBT001 - one of the figures of a row
-    shown: Callable[[float], str],
-    words: tuple[str, str],
-) -> tuple[str, ...]:
-    """Return a row; the words are for a second figure that is higher, and for one that is lower."""
+) -> ComparedFigure:
     before, after = first.interval, second.interval
-    change = f"{after.value / before.value - 1:+.0%}" if before.value > 0 and after.value > 0 else ""
-    higher, lower = words
-    verdict = higher if after.low > before.high else lower if after.high < before.low else SAME
-    verdict = NOISY if is_noisy and verdict != SAME else verdict
-    return (name, shown(before.value), shown(after.value), change, verdict)
+    higher, lower = _WORDS[table]
+    answer = higher if after.low > before.high else lower if after.high < before.low else SAME
+    answer = NOISY if is_noisy and answer != SAME else answer
+    return ComparedFigure(table=table, name=name, first=first, second=second, answer=answer)
+
+
+def _row(figure: ComparedFigure) -> tuple[str, ...]:
+    before, after = figure.first.interval.value, figure.second.interval.value
+    change = f"{after / before - 1:+.0%}" if 0 < before < math.inf and 0 < after < math.inf else ""
+    shown = _SHOWN[figure.table]
+    return (figure.name, shown(before), shown(after), change, figure.answer)

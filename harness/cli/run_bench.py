@@ -11,12 +11,12 @@ from msgspec import to_builtins
 
 from checkers.text.printable import as_json
 from harness.bench.bench import Bench, BenchOptions
-from harness.bench.compare import compared, read
+from harness.bench.compare import comparison, read
 from harness.bench.document import BENCH, answer_of
 from harness.bench.intervals import Decision
 from harness.bench.page import BENCH_PAGE, render
 from harness.bench.run import run_bench
-from harness.bench.tables import NOISY, lines
+from harness.bench.tables import lines
 from harness.core import printing
 from harness.core.errors import FencepostError
 from harness.core.exit_codes import ExitCode, of_error, of_several
@@ -74,12 +74,11 @@ def _finished(bench: Bench, say: Callable[[str], None], *, as_document: bool) ->
     return _CODES[answer_of(found)]
 
 
-def print_comparison(first: str, second: str, benches: Path) -> ExitCode:
+def print_comparison(first: str, second: str, benches: Path, output: str) -> ExitCode:
     """Print what differs between two benches."""
-    found = [read(word, benches) for word in (first, second)]
-    for name, each in zip(("first", "second"), found, strict=True):
-        noisy = f", {NOISY}" if each.machine.is_noisy else ""
-        printing.show(f"{name:6} {each.target}, {each.began}, engine {each.engine}{noisy}")
-    for table in compared(*found):
-        printing.show(*table.lines())
+    found = comparison(read(first, benches), read(second, benches))
+    if output == "json":
+        printing.show_document(found)
+    else:
+        printing.show(*found.lines())
     return ExitCode.AS_EXPECTED

@@ -70,7 +70,7 @@ def bench(
 
         if names:
             raise click.UsageError("--compare takes two benches, and no target")
-        return print_comparison(*compare, benches)
+        return print_comparison(*compare, benches, output)
     selected = select(names)
     print_unselected(selected)
     if not selected.names:

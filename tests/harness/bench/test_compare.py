@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from harness.bench.compare import compared, read
+from harness.bench.compare import comparison, read
 from harness.bench.document import BENCH, BenchDocument
 from harness.core.errors import ConfigurationError
 from tests.support.bench_documents import bench, interval, rounds, series
@@ -19,8 +19,9 @@ def kept(folder: Path, found: BenchDocument) -> Path:
     return folder
 
 
-def rows(first: BenchDocument, second: BenchDocument) -> dict[str, list[tuple[str, ...]]]:
-    return {table.title: list(table.rows[1:]) for table in compared(first, second)}
+def shown(first: BenchDocument, second: BenchDocument) -> list[str]:
+    """The lines without the space between columns."""
+    return [" ".join(line.split()) for line in comparison(first, second).lines()][2:]
 
 
 def test_a_bench_is_named_by_its_folder_its_file_or_its_target(tmp_path: Path) -> None:
@@ -70,31 +71,56 @@ def test_a_series_without_its_own_latencies_is_refused(tmp_path: Path) -> None:
 def test_a_rate_differs_if_the_intervals_do_not_meet(low: float, high: float, said: str) -> None:
     other = bench(series(rate=interval(low, 1000, high)))
 
-    (row,) = rows(bench(series()), other)["operations a second"]  # 900 to 1,100
-    assert row == ("acquire, 8 clients, each its own resource", "1,000", "1,000", "+0%", said)
+    assert shown(bench(series()), other)[:3] == [  # 900 to 1,100
+        "operations a second",
+        "first second change",
+        f"acquire, 8 clients, each its own resource 1,000 1,000 +0% {said}",
+    ]
 
 
 def test_a_percentile_that_is_higher_is_slower() -> None:
     other = bench(series(p99=interval(7, 8, 9)))
 
-    (row,) = rows(bench(series()), other)["99th percentile"]
-    assert row == ("acquire, 8 clients, each its own resource", "5.00 ms", "8.00 ms", "+60%", "slower")
+    assert shown(bench(series()), other)[3:] == [
+        "99th percentile",
+        "first second change",
+        "acquire, 8 clients, each its own resource 5.00 ms 8.00 ms +60% slower",
+    ]
 
 
 def test_a_fence_that_adds_more_is_dearer() -> None:
     first, second = (bench(rounds=[rounds(value - 0.1, value, value + 0.1)]) for value in (1, 2))
 
-    title = "what the fence adds to a write on average, 1 client"
-    assert rows(first, second) == {title: [("upsert", "+1.000 ms", "+2.000 ms", "+100%", "dearer")]}
+    assert shown(first, second) == [
+        "what the fence adds to a write on average, 1 client",
+        "first second change",
+        "upsert +1.000 ms +2.000 ms +100% dearer",
+    ]
 
 
 @pytest.mark.parametrize("noisy", [{"is_noisy": True}, {}])
 def test_noise_is_no_difference(noisy: dict[str, Any]) -> None:
     faster = series(rate=interval(5000, 5000, 5000), is_noisy=not noisy)
 
-    (row,) = rows(bench(series()), bench(faster, **noisy))["operations a second"]
-    assert row[-1] == "too noisy here"
+    assert comparison(bench(series()), bench(faster, **noisy)).figures[0].answer == "too noisy here"
 
 
 def test_what_only_one_has_measured_is_left_out() -> None:
-    assert rows(bench(series()), bench()) == {}
+    assert comparison(bench(series()), bench()).figures == []
+
+
+def test_what_else_differs_is_a_warning() -> None:
+    other = msgspec.structs.replace(bench(), target="u", engine="local", max_rate=2000.0)
+
+    assert comparison(bench(), bench()).warnings == []
+    assert shown(bench(), other) == [
+        "different targets: t and u",
+        "different engines: docker and local",
+        "different --max-rate: none and 2,000",
+    ]
+
+
+def test_a_percentile_that_was_never_reached_has_no_change() -> None:
+    other = bench(series(p99=interval(7, None, None)))
+
+    assert shown(bench(series()), other)[-1].endswith("5.00 ms never slower")
