@@ -5,8 +5,11 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
+from msgspec import structs
+
 from harness.bench.document import BenchDocument, RoundsDocument, SeriesDocument, WritingDocument
-from harness.bench.tables import between, ms, signed
+from harness.bench.series import LOCK_KEY
+from harness.bench.tables import between, ms, overheads_by_tool, signed
 from harness.report.sentences import count
 
 RATE, TAIL, OVERHEAD = 5000, 5, 1
@@ -24,7 +27,8 @@ def section(known: dict[str, BenchDocument]) -> Iterator[str]:
         f" {some.machine.cpus} cores ({some.machine.kernel}, frequency governor"
         f" {some.machine.governor or 'not shown by the kernel'}), {_days(first[:10], last[:10])}: clients"
         f" and servers share the cores. Its speed changed by at most {max(spreads):.0%} during a target."
-        f" {_NOISE} marks a figure that is too noisy here: its repetitions differ by more than 15 %."
+        f" {_NOISE} marks a figure that is too noisy here: its repetitions differ by more than 15 %,"
+        " or for a fault the speed of the machine did."
     )
     yield ""
     yield from _questions(known)
@@ -45,18 +49,22 @@ def section(known: dict[str, BenchDocument]) -> Iterator[str]:
     )
     yield from _titled(
         "Fences",
-        "What a fence adds to a write of one client on the same connection, and writes a second.",
+        "What a fence adds to a write of one client on the same connection, and writes a second. Beside what"
+        " the tool finds is the least and the most of its three repetitions.",
         (
             "storage",
             "fencing",
             "adds on average (95 %)",
             "at the median",
+            "of it the client computes",
             "by the tool",
             "8 clients apart",
             "8 at one row",
             "64 at one row",
         ),
-        itertools.chain.from_iterable(map(_fences, _storages(known))),
+        itertools.chain.from_iterable(
+            _fences(found) for found in (*_storages(known), *_with_lock_key(known))
+        ),
     )
     yield from _titled(
         "A lock for each write, or a lease that is kept",
@@ -100,7 +108,7 @@ def _availability(known: dict[str, BenchDocument]) -> Iterator[str]:
         for each in found.availability:
             yield _row(
                 f"`{target}`",
-                f"{each.fault} of {each.target}",
+                f"{each.fault} of {each.target}{_NOISE * found.machine.is_noisy}",
                 *("–" if rate is None else f"{rate:,.0f}" for rate in (each.before, each.during, each.after)),
                 ms(each.without_writes),
                 ms(each.first_write) if each.first_write is not None else "–",
@@ -217,9 +225,16 @@ def _storages(known: dict[str, BenchDocument]) -> Iterator[BenchDocument]:
     seen: set[str] = set()
     by_time = sorted(known.values(), key=lambda found: -found.seconds)
     for found in by_time:
-        if found.storage not in seen and not found.availability:
+        if found.storage not in seen and not found.availability and found.fencing != LOCK_KEY:
             seen.add(found.storage)
             yield found
+
+
+def _with_lock_key(known: dict[str, BenchDocument]) -> Iterator[BenchDocument]:
+    """Yield the writes that need their lock, without the other ones to the same kind of storage."""
+    for found in known.values():
+        if found.fencing == LOCK_KEY:
+            yield structs.replace(found, series=[each for each in found.series if each.fencing == LOCK_KEY])
 
 
 def _fences(found: BenchDocument) -> Iterator[str]:
@@ -231,23 +246,32 @@ def _fences(found: BenchDocument) -> Iterator[str]:
             "the log of a run",
             f"{signed(log.overhead.value)} ({between(log.overhead)})",
             signed(log.median_overhead),
+            _computed(rounds, log),
             *["–"] * 4,
         )
     for fencing in dict.fromkeys(each.fencing for each in found.series if each.fencing):
         writing = None if fencing == "none" else _writing(rounds, fencing)
         added = writing.overhead if writing else None
-        tool = rounds.native.get(fencing) if rounds else None
         yield _row(
             found.storage,
             f"`{fencing}`",
             f"{signed(added.value)} ({between(added)})" if added else "–",
             signed(writing.median_overhead) if writing and writing.median_overhead is not None else "–",
-            signed(tool - rounds.native["none"]) if tool and rounds and fencing != "none" else "–",
+            _computed(rounds, writing),
+            (overheads_by_tool(rounds, fencing) if rounds else "") or "–",
             *(
                 _rate(found.of(f"write/{fencing}/{load}"))
                 for load in ("8 clients/own resources", "8 clients/1 resources", "64 clients/1 resources")
             ),
         )
+
+
+def _computed(rounds: RoundsDocument | None, writing: WritingDocument | None) -> str:
+    """Show how much of what a fence adds is the driver's own work."""
+    plain = next((each for each in rounds.writings if each.overhead is None), None) if rounds else None
+    if not (plain and plain.processor and writing and writing.processor):
+        return "–"
+    return signed(writing.processor - plain.processor)
 
 
 def _buffering(found: BenchDocument) -> str:

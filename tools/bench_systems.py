@@ -28,6 +28,7 @@ PAGE = ROOT / "docs/bench.md"
 TARGETS = {
     "etcd-etcd": "2m",
     "etcd-lock-postgres": "2m",
+    "etcd-same-etcd": "2m",
     "redis-dynamodb": "2m",
     "redis-postgres": "4m",
     "redis-redis": "2m",

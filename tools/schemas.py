@@ -18,6 +18,7 @@ FILES = {
     "history": "schemas/history.schema.json",
     "commits": "schemas/commits.schema.json",
     "verdict": "schemas/verdict.schema.json",
+    "bench": "schemas/bench.schema.json",
     "campaign-file": "campaigns/schema.json",
     "campaign": "schemas/campaign.schema.json",
 }

@@ -7,7 +7,8 @@ import platform
 import random
 import statistics
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -48,6 +49,8 @@ from harness.bench.workers import BenchWorkers
 from harness.core.duration import NS
 from harness.core.errors import InfrastructureError
 from harness.spec import Target
+from workloads.locks.polling import POLL
+from workloads.locks.renewals import PER_TTL
 
 SHORTEST = NS["s"] // 5  # ns; of one repetition of a series
 AHEAD = NS["s"] // 20  # ns; until all clients have their order
@@ -80,17 +83,42 @@ class Bench:
     versions: dict[str, str] = field(default_factory=dict)
     calibrations: list[float] = field(default_factory=list)
     found: dict[BenchSeries, LoadResults] = field(default_factory=dict)
-    rounds: dict[RoundsSeries, list[np.ndarray]] = field(default_factory=dict)
+    rounds: dict[RoundsSeries, list[np.ndarray]] = field(default_factory=dict)  # as in Measured
     hand_overs: dict[str, list[int]] = field(default_factory=dict)  # ns; by what ended the hold
     stale_holds: list[StaleHold] = field(default_factory=list)
     availability: list[AvailabilityDocument] = field(default_factory=list)
     native: dict[str, NativeDocument] = field(default_factory=dict)  # by the key of the series
-    native_means: dict[RoundsSeries, Mapping[str, float]] = field(default_factory=dict)  # ms; by fencing
+    native_means: dict[RoundsSeries, list[Mapping[str, float]]] = field(default_factory=dict)
+    """ms; by fencing, of each repetition."""
+    remarks: list[str] = field(default_factory=list)
+
+    def note(self, remark: str) -> None:
+        """Say what was not measured, and why, now and in the document."""
+        if remark not in self.remarks:
+            self.remarks.append(remark)
+            self.say(f"  {remark}")
 
     @property
     def closed(self) -> list[BenchSeries]:
-        """The series that are known from the start."""
-        return [*lock_series(), *write_series(self.target), *buffering_series(self.target)]
+        """The series that are known from the start, without those above the user's limit."""
+        known = [*lock_series(), *write_series(self.target), *buffering_series(self.target)]
+        return [each for each in known if self._is_allowed(each)]
+
+    @property
+    def in_rounds(self) -> list[RoundsSeries]:
+        """The rounds of all ways to write, without those above the user's limit."""
+        return [each for each in rounds_series(self.target) if self._is_allowed(each)]
+
+    def _is_allowed(self, series: BenchSeries | RoundsSeries) -> bool:
+        limit = self._limit(series)
+        return limit is None or (limit > 0 and not (isinstance(series, BenchSeries) and series.waits))
+
+    def _limit(self, series: BenchSeries | RoundsSeries) -> float | None:
+        """Return how many operations, or rounds, a second the user allows; None without a limit."""
+        if self.options.max_rate is None:
+            return None
+        renewals = series.clients * series.keeps_lock * PER_TTL * NS["s"] / self.target.lock.ttl
+        return (self.options.max_rate - renewals) / series.requests
 
     @property
     def lasts(self) -> int:
@@ -102,7 +130,7 @@ class Bench:
     def loads(self) -> int:
         """How many loads there are."""
         opened = len(SHARES) + (self.target.bench.acquire_rate is not None)
-        return len(self.closed) + len(list(rounds_series(self.target))) + opened
+        return len(self.closed) + len(self.in_rounds) + opened
 
     @property
     def whole(self) -> int:
@@ -112,17 +140,18 @@ class Bench:
     def measure(self, clients: BenchWorkers, tools: NativeTools) -> None:
         """Put all loads on the servers, and repeat them; the open loops come last: they need the rates."""
         self.calibrations.append(calibration.calibrate())
-        in_rounds = list(rounds_series(self.target))
         for repetition in range(REPETITIONS):
             self.say(
-                f"  repetition {repetition + 1} of {REPETITIONS}: {len(self.closed) + len(in_rounds)} loads"
+                f"  repetition {repetition + 1} of {REPETITIONS}:"
+                f" {len(self.closed) + len(self.in_rounds)} loads"
             )
             for series in self.closed:
                 self._measure(clients, series)
-            for each in in_rounds:
+            for each in self.in_rounds:
                 self._measure_rounds(clients, each)
+                self._measure_native_rounds(tools, each)
             self.calibrations.append(calibration.calibrate())
-        self._measure_native(tools, in_rounds)
+        self._measure_native_loads(tools)
         self._measure_holds(clients)
         rates = self._offered()
         for repetition in range(REPETITIONS if rates else 0):
@@ -131,47 +160,54 @@ class Bench:
                 self._measure(clients, series)
         self.calibrations.append(calibration.calibrate())
 
-    def _measure_native(self, tools: NativeTools, in_rounds: Sequence[RoundsSeries]) -> None:
+    def _measure_native_rounds(self, tools: NativeTools, series: RoundsSeries) -> None:
+        """Write in the same ways with the system's own tool, unless the user has set a limit."""
+        with self._by_tools() as allowed:
+            if allowed and (found := tools.of_rounds(series, self.lasts / NS["s"])):
+                self.native_means.setdefault(series, []).append(found)
+
+    def _measure_native_loads(self, tools: NativeTools) -> None:
         """Put the same loads on the servers with their own tools, unless the user has set a limit."""
-        if self.options.max_rate is not None:
-            return
-        seconds = self.lasts / NS["s"]
-        try:
-            for key, found in tools.of_loads(seconds):
-                self.say(f"  {found.tool}: {key}")
+        with self._by_tools() as allowed:
+            for key, found in tools.of_loads(self.lasts / NS["s"]) if allowed else ():
+                if found.tool not in {each.tool for each in self.native.values()}:
+                    self.say(f"  the same loads by {found.tool}")
                 self.native[key] = found
-            for series in in_rounds:
-                self.native_means[series] = tools.of_rounds(series, REPETITIONS * seconds)
+
+    @contextmanager
+    def _by_tools(self) -> Iterator[bool]:
+        """Let the block use the systems' own tools, if it may."""
+        try:
+            yield self.options.max_rate is None
         except InfrastructureError as error:
-            self.say(f"  the system's own tool failed: {error}")
+            self.note(f"the system's own tool failed: {error.sentence}")
 
     def _measure_holds(self, clients: BenchWorkers) -> None:
         """Measure what depends on the end of a hold."""
         ttl, writing = self.target.lock.ttl, own_writing(self.target)
+        asked = 1 / POLL + PER_TTL * NS["s"] / ttl  # by a client that waits, and by one that renews
+        most = self.options.max_rate and self.options.max_rate - asked
+        if most is not None and most <= 0:
+            self.note(f"handing over was not measured: it takes {asked:,.0f} requests a second")
+            return
         self.say("  hand-over of the lock after a release, a stop and a death of its holder")
         hand_over = HandOver(clients=clients, ttl=ttl, rng=random.Random(1))
         try:
             for after, samples in hand_over.measure():
                 self.hand_overs[after] = samples
-            for each in stale_holds(clients, writing, ttl, self.options.max_rate) if writing else ():
+            for each in stale_holds(clients, writing, ttl, most) if writing else ():
                 self.stale_holds.append(each)
         except NotGrantedError as error:
-            self.say(f"  {error}")
+            self.note(f"{error}")
 
     def _measure(self, clients: BenchWorkers, series: BenchSeries) -> None:
-        rate = self._allowed(series.requests) if series.offered is None else series.offered
+        rate = self._limit(series) if series.offered is None else series.offered
         measured = self._carry_out(clients, series, rate, is_open=series.offered is not None)
         self.found.setdefault(series, LoadResults(series.operation)).add(measured)
 
     def _measure_rounds(self, clients: BenchWorkers, series: RoundsSeries) -> None:
-        ways = len(series.writings)
-        measured = self._carry_out(clients, series, self._allowed(ways), is_open=False)
-        rows = [each.rounds.reshape(-1, ways) for each in measured]
-        self.rounds.setdefault(series, []).append(np.concatenate(rows))
-
-    def _allowed(self, requests: int) -> float | None:
-        """Return how many operations of so many requests the user allows a second; None: any number."""
-        return self.options.max_rate and self.options.max_rate / requests
+        measured = self._carry_out(clients, series, self._limit(series), is_open=False)
+        self.rounds.setdefault(series, []).append(np.concatenate([each.rounds for each in measured]))
 
     def _carry_out(
         self, clients: BenchWorkers, series: BenchSeries | RoundsSeries, rate: float | None, *, is_open: bool
@@ -220,10 +256,7 @@ class Bench:
                 for series, each in self.found.items()
             ],
             rounds=[
-                structs.replace(
-                    rounds_document(series, each),
-                    native=dict(self.native_means.get(series, {})),
-                )
+                rounds_document(series, each, self.native_means.get(series, []))
                 for series, each in self.rounds.items()
             ],
             hand_overs=[
@@ -240,6 +273,7 @@ class Bench:
             ],
             availability=self.availability,
             requirements=[],
+            remarks=self.remarks,
             versions=self.versions,
         )
         return judged(found, self.target.bench)

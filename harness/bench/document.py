@@ -7,12 +7,11 @@ is null.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
 from harness.bench.intervals import TOO_DIFFERENT, Decision, Interval, spread
-from harness.bench.latencies import ENOUGH_FOR_P999, Latencies
 from harness.core.duration import NS
 
 BENCH = "bench.json"
@@ -89,6 +88,14 @@ class SeriesDocument(msgspec.Struct, frozen=True, kw_only=True):
         return self.latencies[self.operation]
 
     @property
+    def noise(self) -> float:
+        """By what share of the middle one the medians differ, if that is too much; otherwise 0."""
+        if not self.is_noisy:
+            return 0.0
+        known = [median for median in self.medians if median is not None]
+        return spread(known) if len(known) == len(self.medians) else math.inf
+
+    @property
     def is_limited_by_driver(self) -> bool:
         """Does the system's own tool reach more than twice the rate?"""
         return self.native is not None and (self.rate.value or 0) < self.native.rate / 2
@@ -104,6 +111,8 @@ class WritingDocument(msgspec.Struct, frozen=True, kw_only=True):
     p50: float
     overhead: IntervalDocument | None  # ms more than the same write without a fence, on average
     median_overhead: float | None
+    processor: float | None = None  # ms of the mean in which this client computed; the rest it waited
+    is_noisy: bool = False  # do the medians of the repetitions differ by more than 15 %?
 
 
 class RoundsDocument(msgspec.Struct, frozen=True, kw_only=True):
@@ -113,6 +122,12 @@ class RoundsDocument(msgspec.Struct, frozen=True, kw_only=True):
     rounds: int
     writings: list[WritingDocument]
     native: dict[str, float] = {}  # ms; the mean of each fencing by the system's own tool
+    native_repetitions: list[dict[str, float]] = []  # the same of each repetition
+
+    def native_overheads(self, fencing: str) -> list[float]:
+        """Return what a fence adds by the system's own tool (ms), in each repetition."""
+        known = self.native_repetitions or [self.native]
+        return [each[fencing] - each["none"] for each in known if {fencing, "none"} <= each.keys()]
 
 
 class HandOverDocument(msgspec.Struct, frozen=True, kw_only=True):
@@ -186,6 +201,7 @@ class BenchDocument(msgspec.Struct, frozen=True, kw_only=True):
     stale_holds: list[StaleHoldDocument]
     availability: list[AvailabilityDocument]
     requirements: list[RequirementDocument]
+    remarks: list[str] = []  # what was not measured, and why
     versions: dict[str, str]
 
     def of(self, key: str) -> SeriesDocument | None:
@@ -195,7 +211,7 @@ class BenchDocument(msgspec.Struct, frozen=True, kw_only=True):
 
 def in_ms(ns: float) -> float | None:
     """Return a latency (ns) as files have it."""
-    return round(ns * 1000 / NS["s"], 4) if math.isfinite(ns) else None
+    return to_ms(ns) if math.isfinite(ns) else None
 
 
 def to_ms(ns: float) -> float:
@@ -213,33 +229,6 @@ def of_interval(interval: Interval, unit: float = 1.0) -> IntervalDocument:
 
 
 MS = NS["ms"]
-_PERCENTILES = (1.0, 5.0, 10.0, 25.0, 50.0, 75.0, 90.0, 95.0, 97.5, 99.0, 99.5, 99.9, 99.95, 99.99)
-_BEYOND = 10  # samples
-
-
-def of_latencies(found: Latencies) -> LatencyDocument:
-    """Return the percentiles of one operation."""
-    return LatencyDocument(
-        count=found.ok,
-        failed=found.failed,
-        unknown=found.unknown,
-        unsent=found.unsent,
-        error=found.error,
-        mean=round(found.mean / MS, 4),
-        p50=in_ms(found.quantile(0.5)),
-        p90=in_ms(found.quantile(0.9)),
-        p99=of_interval(found.interval(0.99), MS),
-        p999=in_ms(found.quantile(0.999)) if found.all >= ENOUGH_FOR_P999 else None,
-        max=in_ms(float(found.histogram.get_max_value())) if found.ok else None,
-        curve=list(_curve(found)),
-    )
-
-
-def _curve(found: Latencies) -> Iterator[tuple[float, float]]:
-    for percent in _PERCENTILES:
-        value = in_ms(found.quantile(percent / 100))
-        if value is not None and found.all * (100 - percent) >= 100 * _BEYOND:
-            yield percent, value
 
 
 def is_noisy(medians: Sequence[float | None]) -> bool:

@@ -34,6 +34,14 @@ class Interval:
     value: float
     high: float
 
+    def widened(self, share: float) -> Interval:
+        """Return the same with each bound farther out by a share of it."""
+        if not share:
+            return self
+        if math.isinf(share):
+            return Interval(-math.inf, self.value, math.inf)
+        return Interval(self.low - share * abs(self.low), self.value, self.high + share * abs(self.high))
+
     def at_most(self, bound: float) -> Decision:
         """Is the true value at most the bound?"""
         if self.high <= bound:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Any
 
 from hdrh.histogram import HdrHistogram
@@ -50,6 +51,7 @@ class Latencies:
         self.error = self.error or other.error
         self.total += other.total
         self.histogram.add(other.histogram)
+        self.blocks = list(map(sum, zip_longest(self.blocks, other.blocks, fillvalue=0)))
 
     @property
     def all(self) -> int:

@@ -45,6 +45,10 @@ class Window:
             yield due if self.is_open else time.monotonic_ns()
             nth += 1
 
+    def wait(self) -> None:
+        """Wait as long as between two operations of this client."""
+        time.sleep((self.every or 0) / NS["s"])
+
     def block(self, moment: int) -> int:
         """Return the block of a moment; BLOCKS if it comes after the end."""
         return min(BLOCKS, (moment - self.begins) * BLOCKS // (self.ends - self.begins))
@@ -103,6 +107,7 @@ class WriteRounds:
     window: Window
     writings: tuple[Writing, ...]
     resource: str
+    keeps_lock: bool  # hold its lock, whose grant gives the token
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,6 +144,7 @@ class Measured:
     """What a client has measured."""
 
     latencies: Mapping[str, Latencies]  # by operation
-    rounds: Any = None  # ns; an array with a row for each round, and a column for each way to write
+    rounds: Any = None
+    """ns; an array [round, way to write, 0: latency or 1: the processor time that it took this client]."""
     moments: Mapping[str, int] = field(default_factory=dict)  # ns of CLOCK_MONOTONIC, by what happened
     sent: tuple[int, ...] = ()  # ns; when each write under a kept lock was

@@ -1,4 +1,7 @@
-"""Does what was measured meet [bench]? Met or missed only if the whole interval says so."""
+"""Does what was measured meet [bench]? Met or missed only if the whole interval says so.
+
+Noise makes an interval wider: by the share by which the repetitions, or the machine's speed, differed.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ STRADDLES = "the 95 % interval has the bound in it: measure longer with --for"
 NOISY_MACHINE = "this machine was too noisy: its speed changed by {spread:.0%} during the bench"
 NOISY_SERIES = "too noisy here: the medians of the repetitions differ by more than 15 %"
 BY_DRIVER = "limited by the driver: {tool} reaches {rate:,.0f} a second"
-LIMITED = "--max-rate limits it to {rate:g} requests a second"
+LIMITED = "--max-rate limits it to {rate:,g} requests a second"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +38,7 @@ class _Figure:
     """A figure, and what may be wrong with it."""
 
     interval: Interval
-    is_noisy: bool = False
+    noise: float = 0.0  # the share by which the repetitions differ, if that is too much
     limited_by: str = ""  # why it may be better than it was measured
 
 
@@ -71,16 +74,14 @@ def _judge(
             name=name, unit=unit, bound=bound, measured=None, answer=Decision.UNDECIDED.value, why=why
         )
     interval = figure.interval
-    answer = interval.at_least(bound) if unit == A_SECOND else interval.at_most(bound)
-    why = STRADDLES if answer is Decision.UNDECIDED else ""
+    noise = max(figure.noise, found.machine.spread if found.machine.is_noisy else 0.0)
+    widened = interval.widened(noise)
+    answer = widened.at_least(bound) if unit == A_SECOND else widened.at_most(bound)
+    why = _doubt(found, figure) if answer is Decision.UNDECIDED else ""
     if figure.limited_by and answer is Decision.MISSED:
         answer, why = Decision.UNDECIDED, figure.limited_by
-    if figure.is_noisy:
-        answer, why = Decision.UNDECIDED, NOISY_SERIES
     if found.interrupted:
         answer, why = Decision.UNDECIDED, INTERRUPTED
-    if found.machine.is_noisy:
-        answer, why = Decision.UNDECIDED, NOISY_MACHINE.format(spread=found.machine.spread)
     value, low, high = (
         each if math.isfinite(each) else None for each in (interval.value, interval.low, interval.high)
     )
@@ -88,6 +89,12 @@ def _judge(
     return RequirementDocument(
         name=name, unit=unit, bound=bound, measured=measured, answer=answer.value, why=why
     )
+
+
+def _doubt(found: BenchDocument, figure: _Figure) -> str:
+    if found.machine.is_noisy:
+        return NOISY_MACHINE.format(spread=found.machine.spread)
+    return NOISY_SERIES if figure.noise else STRADDLES
 
 
 def _uncontended(found: BenchDocument, operation: str, fencing: str) -> list[SeriesDocument]:
@@ -107,7 +114,7 @@ def _rate(found: BenchDocument, operation: str, fencing: str, bound: float | Non
     if not series:
         return None
     best = max(series, key=lambda each: each.rate.value or 0)
-    return _Figure(best.rate.interval, best.is_noisy, _limit(found, best, bound))
+    return _Figure(best.rate.interval, best.noise, _limit(found, best, bound))
 
 
 def _limit(found: BenchDocument, series: SeriesDocument, bound: float | None) -> str:
@@ -136,14 +143,14 @@ def _acquire_p99(found: BenchDocument, spec: BenchSpec) -> _Figure | None:
     rate = _rate(found, "acquire", "", spec.acquire_rate)
     if series is None or rate is None:
         return None
-    return _Figure(series.own.p99.interval, series.is_noisy, rate.limited_by)
+    return _Figure(series.own.p99.interval, series.noise, rate.limited_by)
 
 
 def _p99(found: BenchDocument, operation: str, fencing: str) -> _Figure | None:
     series = _usual(found, operation, fencing)
     if series is None:
         return None
-    return _Figure(series.own.p99.interval, series.is_noisy, _limit(found, series, None))
+    return _Figure(series.own.p99.interval, series.noise, _limit(found, series, None))
 
 
 def _overhead(found: BenchDocument) -> _Figure | None:

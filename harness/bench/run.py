@@ -87,7 +87,7 @@ def run_bench(
         try:
             bench.availability.extend(availability.measure(target, engine, path / RUNS, say))
         except InfrastructureError as error:
-            say(f"  availability was not measured: {error.sentence}")
+            bench.note(f"availability was not measured: {error.sentence}")
     with ExitStack() as stack:
         stack.enter_context(logs.limited(path / LOGS))
 
@@ -145,7 +145,7 @@ def planned(bench: Bench) -> str:
     """Say what is about to be sent, before it is."""
     seconds, most = bench.whole / NS["s"], bench.options.max_rate
     shortest = " (the shortest)" if bench.lasts == SHORTEST else ""
-    how_many = f"at most {most * seconds:,.0f} requests, {most:g} a second" if most else "as fast as it can"
+    how_many = f"at most {most * seconds:,.0f} requests, {most:,g} a second" if most else "as fast as it can"
     return (
         f"{bench.loads} loads of {bench.lasts / NS['s']:.2g} s{shortest}, each {REPETITIONS} times, about"
         f" {seconds:.0f} s in all without the starts of servers and tools; {how_many}"

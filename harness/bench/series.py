@@ -31,6 +31,8 @@ def written() -> tuple[str, ...]:
 
 PLAIN = Writing(fencing="none", logged=False)
 """The write that a fence is compared with."""
+LOCK_KEY = "lock-key"
+"""The fencing that writes only while its lock is held."""
 Locking = Literal["", "for each write", "kept"]
 """Whether writes are locked, and if so how long a client keeps the lock."""
 
@@ -68,6 +70,17 @@ class BenchSeries:
         return PER_CYCLE * locked + written
 
     @property
+    def keeps_lock(self) -> bool:
+        """Does a client hold its lock all the time?"""
+        needs_it = self.writing is not None and self.writing.fencing == LOCK_KEY
+        return self.lock == "kept" or (needs_it and not self.lock)
+
+    @property
+    def waits(self) -> bool:
+        """Do clients wait for a lock of another one? Then most locks poll."""
+        return self.writing is None and not self.is_uncontended
+
+    @property
     def is_uncontended(self) -> bool:
         """Has each client a resource of its own?"""
         return self.resources == self.clients
@@ -76,9 +89,9 @@ class BenchSeries:
         """Return what a client does."""
         names = resources()[: self.resources]
         own = names[client % self.resources]
-        if self.writing is not None and self.lock:
-            kept = self.lock == "kept"
-            return LockedWrites(window=window, writing=self.writing, resource=held(client), keeps_lock=kept)
+        if self.writing is not None and (self.lock or self.keeps_lock):
+            resource, kept = held(client), self.keeps_lock
+            return LockedWrites(window=window, writing=self.writing, resource=resource, keeps_lock=kept)
         if self.writing is None:
             return LockLoop(window=window, resources=(own,) if self.is_uncontended else names)
         return WriteLoop(window=window, writing=self.writing, resource=own)
@@ -91,9 +104,21 @@ class RoundsSeries:
     clients: int
     writings: tuple[Writing, ...]
 
+    @property
+    def requests(self) -> int:
+        """How many requests a round takes."""
+        return len(self.writings)
+
+    @property
+    def keeps_lock(self) -> bool:
+        """Does a client hold its lock all the time?"""
+        return any(each.fencing == LOCK_KEY for each in self.writings)
+
     def order(self, client: int, window: Window) -> Order:
         """Return what a client does."""
-        return WriteRounds(window=window, writings=self.writings, resource=resources()[client])
+        kept = self.keeps_lock
+        resource = held(client) if kept else resources()[client]
+        return WriteRounds(window=window, writings=self.writings, resource=resource, keeps_lock=kept)
 
 
 def lock_series() -> Iterator[BenchSeries]:
@@ -114,8 +139,9 @@ def write_series(target: Target) -> Iterator[BenchSeries]:
     """Yield the closed loops of the storage: for each fencing, apart and at one resource."""
     for clients, at in ((8, 8), (8, 1), (64, 1)):
         for fencing in fencings(target):
-            writing = _writing(target, fencing)
-            yield BenchSeries(operation="write", clients=clients, resources=at, writing=writing)
+            if fencing != LOCK_KEY or clients == at:  # one lock has one holder
+                writing = _writing(target, fencing)
+                yield BenchSeries(operation="write", clients=clients, resources=at, writing=writing)
 
 
 def write_apart(target: Target, fencing: str) -> BenchSeries:
@@ -136,9 +162,7 @@ def buffering_series(target: Target) -> Iterator[BenchSeries]:
 def own_writing(target: Target) -> Writing | None:
     """Return how the target writes under a lock; None if a holder cannot write twice."""
     takes_token_again = target.storage.policy == "inclusive" or has_shared_connection(target)
-    if target.storage.fencing == "lock-key" or not takes_token_again:
-        return None
-    return _writing(target, target.storage.fencing)
+    return _writing(target, target.storage.fencing) if takes_token_again else None
 
 
 def rounds_series(target: Target) -> Iterator[RoundsSeries]:
@@ -153,7 +177,7 @@ def _writings(target: Target) -> Iterator[Writing]:
         yield Writing(fencing="none", logged=True)
     for fencing in fencings(target):
         yield _writing(target, fencing)
-    if target.fenced and target.storage.fencing != "lock-key":
+    if target.fenced and target.storage.fencing != LOCK_KEY:
         yield Writing(fencing=target.storage.fencing, logged=True, raises_mark=True)
 
 
@@ -172,7 +196,7 @@ def fencings(target: Target) -> tuple[str, ...]:
     if not has_shared_connection(target):
         return (target.storage.fencing,)
     known = get_args(type(target.storage).model_fields["fencing"].annotation)
-    return tuple(each for each in known if each != "lock-key")
+    return tuple(each for each in known if each != LOCK_KEY or each == target.storage.fencing)
 
 
 def windows(

@@ -19,7 +19,8 @@ from harness.bench.document import (
 from harness.report.sentences import count
 
 NOISY = "too noisy here"
-_HEAD = ("load", "a second", "p50", "p90", "p99", "p99.9", "max", "")
+REMARKS = "remarks"
+_HEAD = ("load", "a second", "p50", "p90", "p99", "p99.9", "max", REMARKS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +50,10 @@ def tables(found: BenchDocument) -> Iterator[BenchTable]:
     of_storage = [each for each in found.series if each.operation == "write" and not each.lock]
     locked = [each for each in found.series if each.lock]
     if found.requirements:
-        rows = [("requirement", "bound", "", "measured", ""), *map(_requirement, found.requirements)]
+        rows = [
+            ("requirement", "bound", "answer", "measured (95 %)", "why"),
+            *map(_requirement, found.requirements),
+        ]
         yield BenchTable(title="requirements", rows=rows)
     if of_lock:
         title = f"lock {found.lock}: acquire, each followed by a release"
@@ -97,6 +101,7 @@ def sentences(found: BenchDocument) -> Iterator[str]:
             "a holder that kept its lock, and was stopped until another client had it, then believed in it"
             f" for up to {ms(most)}, and sent up to {count(writes, 'write')}"
         )
+    yield from found.remarks
     if found.interrupted:
         yield "interrupted: some loads were measured fewer than three times, or not at all"
     machine = found.machine
@@ -143,7 +148,7 @@ def load_of(series: SeriesDocument) -> str:
     )
     how = f"{series.fencing}, " if series.fencing else ""
     how = f"lock {series.lock}, " if series.lock else how
-    return f"{how}{clients}{at}" + (f", {series.offered:g} a second offered" if series.offered else "")
+    return f"{how}{clients}{at}" + (f", {series.offered:,g} a second offered" if series.offered else "")
 
 
 def _lock_requests(series: SeriesDocument) -> str:
@@ -174,7 +179,16 @@ def _overheads(rounds: RoundsDocument) -> BenchTable:
     return BenchTable(
         title=f"the same write in each way, in turn on one connection: {clients}, {rounds.rounds:,} rounds",
         rows=[
-            ("write", "mean", "p50", "adds on average", "95 %", "adds at the median", ""),
+            (
+                "write",
+                "mean",
+                "p50",
+                "client computes",
+                "adds on average",
+                "95 %",
+                "adds at the median",
+                REMARKS,
+            ),
             *(_way(rounds, each) for each in rounds.writings),
         ],
     )
@@ -182,14 +196,18 @@ def _overheads(rounds: RoundsDocument) -> BenchTable:
 
 def _way(rounds: RoundsDocument, writing: WritingDocument) -> tuple[str, ...]:
     added, at_median = writing.overhead, writing.median_overhead
+    remarks = [NOISY] * writing.is_noisy
+    if added is not None and (by_tool := overheads_by_tool(rounds, writing.fencing)):
+        remarks.append(f"pgbench {by_tool}")
     return (
         way(writing.fencing, logged=writing.logged, raises_mark=writing.raises_mark),
         ms(writing.mean),
         ms(writing.p50),
+        "-" if writing.processor is None else ms(writing.processor),
         signed(added.value) if added else "once a grant" if writing.raises_mark else "",
         between(added) if added else "",
         signed(at_median) if at_median is not None else "",
-        _native(rounds, writing),
+        "; ".join(remarks),
     )
 
 
@@ -200,12 +218,13 @@ def _hand_over(each: HandOverDocument) -> tuple[str, ...]:
     return (_ENDED[each.after], ms(each.median), ms(min(each.samples)), ms(max(each.samples)))
 
 
-def _native(rounds: RoundsDocument, writing: WritingDocument) -> str:
-    """Show what the fence adds by the system's own tool."""
-    known = rounds.native
-    if writing.overhead is None or writing.fencing not in known or writing.fencing == "none":
+def overheads_by_tool(rounds: RoundsDocument, fencing: str) -> str:
+    """Show what a fence adds by the system's own tool, with the least and the most of the repetitions."""
+    known = rounds.native_overheads(fencing) if fencing != "none" else []
+    if not known:
         return ""
-    return f"pgbench {signed(known[writing.fencing] - known['none'])}"
+    mean = signed(sum(known) / len(known))
+    return mean if len(known) == 1 else f"{mean} ({signed(min(known))} to {signed(max(known))})"
 
 
 def way(fencing: str, *, logged: bool, raises_mark: bool) -> str:
@@ -233,9 +252,9 @@ def _requirement(each: RequirementDocument) -> tuple[str, ...]:
             return "no bound"
         return f"{value:,.0f}" if is_rate else ms(value)
 
-    bound = f"{each.bound:g} a second" if is_rate else ms(each.bound)
+    bound = f"{each.bound:,g} a second" if is_rate else ms(each.bound)
     if each.measured is None:
-        return (each.name, bound, each.answer, each.why)
+        return (each.name, bound, each.answer, "-", each.why)
     low, value, high = each.measured.low, each.measured.value, each.measured.high
     return (each.name, bound, each.answer, f"{shown(value)} ({shown(low)} to {shown(high)})", each.why)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import time
 from collections.abc import Callable, Mapping
@@ -199,20 +200,28 @@ class BenchClient:
         self.session.of(f).unsent += self.session.window.unsent(sent)
 
     def _rounds(self, order: WriteRounds) -> Measured:
-        held = HeldLock(order.resource, f"{self.task.number}", TOKEN)
-        ways = range(len(order.writings))
-        for writing in order.writings:  # the connection opens, and plans are made
-            self.write(writing, held)
+        owner, ways = f"{self.task.number}", range(len(order.writings))
+        held, moments = HeldLock(order.resource, owner, TOKEN), order.window.moments()
+        for _ in itertools.islice(moments, order.keeps_lock):
+            held = replace(held, token=self.lock.acquire(order.resource, owner).fields.get("token"))
+        for _ in itertools.islice(moments, 1):  # the connection opens, and plans are made
+            for writing in order.writings:
+                self.write(writing, held)
         self.session.begin(order.window)
-        rounds: list[list[int]] = []
-        for _ in order.window.moments():
-            taken = [0] * len(ways)
+        rounds: list[list[tuple[int, int]]] = []
+        for _ in moments:
+            taken = [(0, 0)] * len(ways)
             for way in self.rng.sample(ways, len(ways)):
+                begun = time.thread_time_ns()
                 if self.write(order.writings[way], held).ok:
-                    taken[way] = self.session.last
-            if all(taken):
+                    taken[way] = (self.session.last, time.thread_time_ns() - begun)
+            if all(latency for latency, _ in taken):
                 rounds.append(taken)
-        return Measured(latencies=self.session.latencies, rounds=np.array(rounds, dtype=np.int64))
+        if order.keeps_lock:
+            order.window.wait()
+            self.lock.release(order.resource, owner)
+        found = np.array(rounds, dtype=np.int64).reshape(-1, len(ways), 2)
+        return Measured(latencies=self.session.latencies, rounds=found)
 
     def _acquire(self, order: AcquireOnce) -> Measured:
         answer = self.lock.acquire(order.resource, f"{self.task.number}")
@@ -233,6 +242,8 @@ class BenchClient:
                 if not grant.ok:
                     continue
                 held = HeldLock(order.resource, owner, grant.fields["token"])
+                if order.keeps_lock:
+                    continue
             if "renew" in self.renewals.latencies and self.renewals.of("renew").failed:
                 break
             sent.append(time.monotonic_ns())
@@ -242,6 +253,7 @@ class BenchClient:
                 held = None
         learned = time.monotonic_ns()
         if held is not None:
+            order.window.wait()
             self.lock.release(order.resource, owner)
         found = {**self.renewals.latencies, **self.session.latencies}
         return Measured(latencies=found, moments={"learned": learned}, sent=tuple(sent))

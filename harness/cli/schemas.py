@@ -19,6 +19,7 @@ from pydantic_core.core_schema import ModelSchema
 
 from checkers.history.lines import ClientLine, CommitLine, FaultLine, HeaderLine
 from checkers.vocabulary.document import VerdictDocument
+from harness.bench.document import BenchDocument
 from harness.campaign.campaign_file import Campaign
 from harness.campaign.document import CampaignDocument
 from harness.spec import Target
@@ -35,6 +36,7 @@ def schemas() -> dict[str, Schema]:
         "history": _one_of("A line of history.jsonl", (HeaderLine, *get_args(ClientLine), FaultLine)),
         "commits": _one_of("A line of commits.jsonl", (CommitLine,)),
         "verdict": _one_of("verdict.json", (VerdictDocument,)),
+        "bench": _one_of("bench.json", (BenchDocument,)),
         "campaign-file": _of_toml(Campaign),
         "campaign": _one_of("campaign.json", (CampaignDocument,)),
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from harness.bench.document import (
@@ -53,6 +54,7 @@ def series(
     is_noisy: bool = False,
     error: str = "",
     native: float | None = None,
+    medians: Sequence[float | None] = (1, 1, 1),
 ) -> SeriesDocument:
     return SeriesDocument(
         key="",
@@ -64,7 +66,7 @@ def series(
         lock="",
         rate=rate,
         latencies={operation: latency(p99, error)},
-        medians=[1, 1, 1],
+        medians=list(medians),
         is_noisy=is_noisy,
         native=None if native is None else NativeDocument(tool="pgbench", rate=native, mean=1),
     )

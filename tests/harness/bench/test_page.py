@@ -78,6 +78,8 @@ def test_the_lines_have_a_row_for_each_load() -> None:
         "9.00",
         "ms",
     ] in shown
-    assert any("64 clients, each its own resource, 1000 a second offered" in " ".join(each) for each in shown)
+    assert any(
+        "64 clients, each its own resource, 1,000 a second offered" in " ".join(each) for each in shown
+    )
     assert ["was", "stopped", "2,050", "ms", "2,000", "ms", "2,100", "ms"] in shown
     assert any("for up to 3.25 ms, and sent up to 2 writes" in " ".join(each) for each in shown)

@@ -71,20 +71,55 @@ def test_a_percentile_that_was_not_reached_misses_its_bound() -> None:
     assert answer(bench(series(p99=interval(2000, None, None))), acquire_p99="1s")[0] == "missed"
 
 
-def test_a_noisy_machine_decides_nothing() -> None:
-    said, why = answer(bench(series(), is_noisy=True), acquire_rate=1)
-
-    assert (said, why) == (
-        "undecided",
-        "this machine was too noisy: its speed changed by 20% during the bench",
-    )
+NOISY_MACHINE = "this machine was too noisy: its speed changed by 20% during the bench"
+NOISY_SERIES = "too noisy here: the medians of the repetitions differ by more than 15 %"
 
 
-def test_a_noisy_series_decides_nothing() -> None:
-    said, why = answer(bench(series(is_noisy=True)), acquire_rate=1)
+@pytest.mark.parametrize(
+    ("rate", "said", "why"),
+    [
+        (720, "met", ""),  # 900 to 1,100 become 720 to 1,320
+        (721, "undecided", NOISY_MACHINE),
+        (1320, "undecided", NOISY_MACHINE),
+        (1321, "missed", ""),
+    ],
+)
+def test_a_noisy_machine_makes_intervals_wider(rate: float, said: str, why: str) -> None:
+    assert answer(bench(series(), is_noisy=True), acquire_rate=rate) == (said, why)
 
-    assert said == "undecided"
-    assert why.startswith("too noisy here")
+
+@pytest.mark.parametrize(
+    ("p99", "said", "why"),
+    [
+        ("9ms", "met", ""),  # 4 to 6 ms become 2 to 9 ms
+        ("8999us", "undecided", NOISY_SERIES),
+        ("2ms", "undecided", NOISY_SERIES),
+        ("1999us", "missed", ""),
+    ],
+)
+def test_a_noisy_series_has_a_wider_interval(p99: str, said: str, why: str) -> None:
+    found = bench(series(is_noisy=True, medians=[1.5, 2, 2.5]))
+
+    assert answer(found, acquire_p99=p99) == (said, why)
+
+
+def test_the_greater_noise_counts() -> None:
+    found = bench(series(is_noisy=True, medians=[1, 1, 9]), is_noisy=True)
+
+    assert answer(found, acquire_rate=1) == ("undecided", NOISY_MACHINE)
+
+
+def test_a_repetition_without_a_median_decides_nothing() -> None:
+    found = bench(series(is_noisy=True, medians=[1, None, 1]))
+
+    assert answer(found, acquire_rate=1) == ("undecided", NOISY_SERIES)
+
+
+def test_an_overhead_below_zero_gets_wider_too() -> None:
+    found = bench(rounds=[rounds(-0.5, -0.1, 1)], is_noisy=True)
+
+    assert answer(found, fence_overhead="1200us")[0] == "met"
+    assert answer(found, fence_overhead="1199us")[0] == "undecided"
 
 
 def test_a_rate_below_the_limit_of_the_user_is_not_missed() -> None:

@@ -20,6 +20,14 @@ def test_a_closed_loop_ends_with_its_window() -> None:
     assert moments == sorted(moments)
 
 
+def test_the_end_of_a_hold_waits_as_long_as_an_operation() -> None:
+    begun = time.monotonic_ns()
+    Window(begins=begun, ends=begun + MS).wait()
+    Window(begins=begun, ends=begun + MS, every=20 * MS).wait()
+
+    assert time.monotonic_ns() - begun >= 20 * MS
+
+
 def test_an_open_loop_counts_from_when_each_was_due() -> None:
     now = time.monotonic_ns()
     window = Window(begins=now, ends=now + 50 * MS, every=5 * MS, first=1 * MS, is_open=True)
