@@ -13,7 +13,7 @@ from typing import Any
 from harness.core.errors import ConfigurationError, ServerNotReadyError
 from harness.engines.readiness import unlike
 from harness.files.logs import open_log
-from harness.network.systems import SYSTEMS, asks_for_tls
+from harness.network.systems import SYSTEMS, begin_tls
 from harness.network.tls_relay import Front, Relay, is_relayed, relay_for
 from harness.network.tls_stream import context_of
 from harness.network.topology import Address, AttachedSpec, NetworkEdge, Server
@@ -23,7 +23,6 @@ from workloads.settings import Tls
 CONNECTING = 5.0  # s
 ALERT = 0.3  # s; in which a server refuses a certificate, unless it is busy
 LATE_ALERT = 5.0  # s; for one that answers nothing afterwards
-POSTGRES_AGREES = b"S"  # its answer to a request for TLS
 ANOTHER_NAME = {62, 64}  # X509_V_ERR_HOSTNAME_MISMATCH, …_IP_ADDRESS_MISMATCH
 ANOTHER_AUTHORITY = {2, 18, 19, 20, 21}  # …_UNABLE_TO_GET_ISSUER_CERT, …_SELF_SIGNED_…, …_UNABLE_TO_VERIFY_…
 PEM = {"ca_file": b"CERTIFICATE-----", "cert_file": b"CERTIFICATE-----", "key_file": b"PRIVATE KEY-----"}
@@ -197,17 +196,16 @@ def _refused(server: AttachedSpec, tls: Tls, side: str, reason: str) -> str:
 
 
 def _shake_hands(server: AttachedSpec, context: ssl.SSLContext, alert: float) -> None:
-    """Open a TLS connection and close it again; PostgreSQL is asked for TLS in its own protocol.
+    """Open a TLS connection and close it again; some systems are asked for TLS in their own protocol.
 
     With TLS 1.3, a server refuses our certificate only after the handshake: its alert comes at once, within
     `alert` seconds, but is lost if something was sent by then.
     """
     at = (server.address.host, server.address.port)
     with socket.create_connection(at, CONNECTING) as connection:
-        if request := asks_for_tls(server.system):
-            connection.sendall(request)
-            if connection.recv(1) != POSTGRES_AGREES:
-                raise NoTlsError
+        begin = begin_tls(server.system)
+        if begin is not None and not begin(connection):
+            raise NoTlsError
         with context.wrap_socket(connection, server_hostname=server.address.host) as secured:
             if secured.version() != "TLSv1.3":
                 return
@@ -227,7 +225,7 @@ def _of_another_kind(server: AttachedSpec, answer: bytes) -> ConfigurationError:
     )
     side, _, _ = server.key.partition(".")
     tls = server.address.login.tls
-    may_speak_tls = not tls and not asks_for_tls(server.system)  # which is asked in plain text
+    may_speak_tls = not tls and begin_tls(server.system) is None  # otherwise it is asked in plain text
     hint = f"; if it speaks TLS, give {side}.ca_file" if may_speak_tls else ""
     if tls and not answer:
         hint = (

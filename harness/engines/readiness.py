@@ -13,8 +13,9 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from harness.core.errors import ServerNotReadyError
-from harness.network.systems import MOST, SYSTEMS, TIMEOUT, System, Unfit
+from harness.network.systems import MOST, SYSTEMS, TIMEOUT, System
 from harness.network.topology import Address
+from harness.network.unfit import Unfit
 
 POLL = 0.02  # s
 LONGEST_ANSWER = 80  # characters shown in a message

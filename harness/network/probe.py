@@ -13,11 +13,13 @@ from typing import TypeVar
 
 from harness.core.errors import InfrastructureError
 from harness.network.members import PROBED
+from harness.network.systems import System
 from harness.network.topology import Address
 
 Key = TypeVar("Key", bound=Hashable)
 
 OPENING = 2.0  # s; a proxy on this machine accepts at once
+MOST = 256  # bytes read at a time
 
 
 def reply(address: Address, system: str, within: float) -> float | None:
@@ -26,15 +28,17 @@ def reply(address: Address, system: str, within: float) -> float | None:
     A connection that opens and stays silent, is refused, or closes has not answered.
     """
     asked = time.monotonic()
-    known = PROBED[system]
+    answered = None
     try:
         with socket.create_connection((address.host, address.port), timeout=within) as connection:
-            connection.sendall(known.probe)
-            connection.settimeout(max(asked + within - time.monotonic(), 0.001))
-            answer = connection.recv(64)
+            connection.sendall(PROBED[system].probe)
+            probe = SentProbe(connection, system)
+            while answered is None:
+                connection.settimeout(max(asked + within - time.monotonic(), 0.001))
+                answered = probe.is_answered()
     except OSError:
         return None
-    return time.monotonic() - asked if answer.startswith(known.answers) else None
+    return time.monotonic() - asked if answered else None
 
 
 def replies(targets: Mapping[Key, tuple[Address, str]], within: float) -> dict[Key, float | None]:
@@ -44,24 +48,32 @@ def replies(targets: Mapping[Key, tuple[Address, str]], within: float) -> dict[K
         return {key: future.result() for key, future in asked.items()}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class SentProbe:
     """A probe that was sent, on a connection that stays open."""
 
     connection: socket.socket
     system: str
+    _received: bytes = b""
 
     @property
     def size(self) -> int:
         """Its bytes."""
         return len(PROBED[self.system].probe)
 
-    def is_answered(self) -> bool:
-        """Read what has come, and say whether it is the answer."""
+    def is_answered(self) -> bool | None:
+        """Read what has come, and say whether it is the answer; None if so far it is only a greeting."""
+        known = PROBED[self.system]
         try:
-            return self.connection.recv(64).startswith(PROBED[self.system].answers)
+            came = self.connection.recv(MOST)
         except OSError:
             return False
+        self._received += came
+        answered = self._received.startswith(known.answers)
+        after_greeting = known.after_greeting if isinstance(known, System) else None
+        if answered and after_greeting and not after_greeting(self._received):
+            return None if came else False
+        return answered
 
 
 @contextmanager
@@ -88,7 +100,8 @@ def answers(sent: Mapping[Key, SentProbe], within: float, at_least: int) -> set[
             waiting.register(request.connection, selectors.EVENT_READ, key)
         while waiting.get_map() and len(answered) < at_least and (left := deadline - time.monotonic()) > 0:
             for ready, _ in waiting.select(left):
-                waiting.unregister(ready.fileobj)
-                if sent[ready.data].is_answered():
+                if (is_answered := sent[ready.data].is_answered()) is not None:
+                    waiting.unregister(ready.fileobj)
+                if is_answered:
                     answered.add(ready.data)
     return answered

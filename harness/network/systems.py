@@ -6,43 +6,28 @@ import functools
 import http.client
 import re
 import socket
-import struct
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
-from typing import Any
 
 from harness.core.duration import NS
-from harness.network import hazelcast_server, kubernetes_server, redis_server
+from harness.network import (
+    hazelcast_server,
+    kubernetes_server,
+    mariadb_server,
+    postgres_server,
+    redis_server,
+)
 from harness.network.http_requests import header_of, json_answer
 from harness.network.topology import Address
-from workloads.settings import Login
+from harness.network.unfit import Unfit
 
 TIMEOUT = 2.0  # s; per request
 LOGIN = 10.0  # s
 MOST = 2**20  # bytes of one answer
 HALF = 0.5  # s; the middle of the second that a Date shows
 KAHUNA_INVALID_INPUT, KAHUNA_NO_SUCH_LOCK = 100, 102  # `type` of an answer
-POSTGRES_LOGIN = "user=fencepost dbname=fencepost sslmode=disable"
-POSTGRES_PASSWORD = "fencepost"  # noqa: S105 - in images, unless the engine has set another
-POSTGRES_PROBE = struct.pack("!ii", 8, 80877103)  # SSLRequest: needs no login; the answer is one byte
-POSTGRES_REFUSALS = (
-    "authentication failed",
-    "authentication method",
-    "does not exist",
-    "no pg_hba.conf entry",
-    "not permitted to log in",
-    "pg_hba.conf rejects",
-)
-"""Its messages for a login that can never succeed; libpq passes on the text without its code."""
-POSTGRES_IS_USABLE = (
-    "SELECT NOT pg_is_in_recovery() OR EXISTS (SELECT FROM pg_stat_wal_receiver WHERE status = 'streaming')"
-)
-
-
-class Unfit(Exception):  # noqa: N818 - a property of the server, not an error of the program
-    """The server runs, but can never become usable; the message says why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +50,10 @@ class System:
     probe: bytes  # sent over a new connection, this is answered immediately ...
     answers: tuple[bytes, ...]  # ... with one of these prefixes ...
     speaks: bytes = b""  # ... and this content
-    tls_request: bytes = b""  # its clients send this, in plain text, before they speak TLS themselves
+    after_greeting: Callable[[bytes], bytes] | None = None  # it speaks first: what answers the probe itself
+    begin_tls: Callable[[socket.socket], bool] | None = (
+        None  # asks for TLS, which its clients speak themselves
+    )
     password: str = ""  # in our images; the engine may set another
     log_in: Callable[[Sequence[Address]], str] | None = None  # of its members, once for all clients: a ticket
     locked: bytes = b""  # the answer if it requires a password
@@ -121,44 +109,6 @@ def etcd_ticket(members: Sequence[Address]) -> str:
     at = tuple(map(str, members))
     with closing(Connection(at, LOGIN, user=who.user, password=who.password)) as connection:
         return connection.log_in()
-
-
-def postgres_is_usable(address: Address) -> bool:
-    """Can `fencepost` log in to its database, and a standby receive? Unfit if it never will log in."""
-    import psycopg
-
-    try:
-        return postgres_row(address, POSTGRES_IS_USABLE) == (True,)
-    except psycopg.OperationalError as error:
-        said = str(error).strip().rpartition("\n")[2].rpartition("failed: ")[2]
-        if any(words in said for words in POSTGRES_REFUSALS):
-            raise Unfit(
-                f"refuses user fencepost: {said}; its image must let that user into the database "
-                "fencepost, without a password or with the password fencepost"
-            ) from None
-        return False
-
-
-def postgres_version(address: Address) -> str:
-    """Return such as "17.5 (Debian 17.5-1)"."""
-    return str(postgres_row(address, "SHOW server_version")[0])
-
-
-def pgbouncer_version(address: Address) -> str:
-    """Return such as "PgBouncer 1.24.1 before PostgreSQL 17.5 (Debian 17.5-1)"."""
-    console = replace(address, login=Login(user="fencepost", database="pgbouncer"))
-    return f"{postgres_row(console, 'SHOW VERSION')[0]} before PostgreSQL {postgres_version(address)}"
-
-
-def postgres_clock(address: Address) -> int:
-    """Return a server's wall clock (ns since 1970); OSError if it does not answer."""
-    import psycopg
-
-    try:
-        (microseconds,) = postgres_row(address, "SELECT (extract(epoch FROM clock_timestamp()) * 1e6)::int8")
-    except psycopg.OperationalError as error:
-        raise ConnectionError(" ".join(str(error).split())) from None
-    return int(microseconds) * NS["us"]
 
 
 @_if_it_answers
@@ -228,22 +178,35 @@ SYSTEMS: dict[str, System] = {
     ),
     "postgres": System(
         port=5432,
-        is_usable=postgres_is_usable,
-        version=postgres_version,
-        probe=POSTGRES_PROBE,
+        is_usable=postgres_server.is_usable,
+        version=postgres_server.version,
+        probe=postgres_server.PROBE,
         answers=(b"S", b"N"),
-        tls_request=POSTGRES_PROBE,
-        password=POSTGRES_PASSWORD,
+        begin_tls=postgres_server.begins_tls,
+        password=postgres_server.PASSWORD,
         oldest=(14,),  # has the setting recovery_init_sync_method
         stop_signal="SIGINT",  # with SIGTERM, it waits for its clients to leave
-        clock=ServerClock(read=postgres_clock, shown_by="clock_timestamp()"),
+        clock=ServerClock(read=postgres_server.clock, shown_by="clock_timestamp()"),
     ),
     "pgbouncer": System(
         port=5432,
-        is_usable=postgres_is_usable,
-        version=pgbouncer_version,
-        probe=POSTGRES_PROBE,
+        is_usable=postgres_server.is_usable,
+        version=postgres_server.pgbouncer_version,
+        probe=postgres_server.PROBE,
         answers=(b"S", b"N"),
+    ),
+    "mariadb": System(
+        port=3306,
+        is_usable=mariadb_server.is_usable,
+        version=mariadb_server.version,
+        probe=mariadb_server.PROBE,
+        answers=mariadb_server.GREETINGS,
+        speaks=b"MariaDB",
+        after_greeting=mariadb_server.after_greeting,
+        begin_tls=mariadb_server.begins_tls,
+        password=mariadb_server.PASSWORD,
+        oldest=(10, 3),  # has the setting idle_transaction_timeout
+        clock=ServerClock(read=mariadb_server.clock, shown_by="SYSDATE(6)"),
     ),
     "redis": System(
         port=6379,
@@ -309,28 +272,9 @@ SYSTEMS: dict[str, System] = {
 }
 
 
-def asks_for_tls(system: str) -> bytes:
-    """Return what clients of a system send before they speak TLS themselves; empty if they speak none."""
-    return SYSTEMS[system].tls_request if system in SYSTEMS else b""
-
-
-def postgres_row(address: Address, query: str) -> tuple[Any, ...]:
-    """Return the row that a query on a PostgreSQL server returns; psycopg.OperationalError if it fails."""
-    import psycopg
-
-    where = f"host={address.host} port={address.port} connect_timeout={TIMEOUT:.0f}"
-    known = address.login
-    login: dict[str, Any] = {"password": known.password or POSTGRES_PASSWORD}
-    if known.user:  # of a server that we did not start
-        login = {"user": known.user, "password": known.password, "dbname": known.database}
-    if known.tls:
-        login |= {"sslmode": "verify-full", "sslrootcert": known.tls.ca_file}
-    if known.tls and known.tls.cert_file:
-        login |= {"sslcert": known.tls.cert_file, "sslkey": known.tls.key_file}
-    with psycopg.connect(f"{where} {POSTGRES_LOGIN}", **login, autocommit=True) as connection:
-        row: tuple[Any, ...] | None = connection.execute(query.encode()).fetchone()
-    assert row is not None, f"it has one row: {query}"  # noqa: S101
-    return row
+def begin_tls(system: str) -> Callable[[socket.socket], bool] | None:
+    """Return what asks a server for TLS, if clients of its system speak that themselves; None if not."""
+    return SYSTEMS[system].begin_tls if system in SYSTEMS else None
 
 
 def _zookeeper_answer(address: Address, word: bytes = b"srvr") -> bytes:

@@ -13,7 +13,8 @@ resets or refuses connections, and what a client sent before it closed arrives, 
 back. It keeps at most some 64 KiB for each direction of a connection. But TLS needs a round trip before the
 first request of a new connection: where no answers arrive, neither do its requests.
 
-PostgreSQL's clients speak TLS themselves, through the proxies: its passwords are bound to it.
+Clients of MariaDB and PostgreSQL speak TLS themselves, through the proxies: their protocols begin it in
+plain text, and PostgreSQL's passwords are bound to it.
 """
 
 from __future__ import annotations
@@ -29,14 +30,14 @@ from typing import IO
 from harness.core.errors import InfrastructureError
 from harness.network.ports import HOST
 from harness.network.relay_process import RelayedServer
-from harness.network.systems import asks_for_tls
+from harness.network.systems import begin_tls
 from harness.network.topology import Address, AttachedSpec
 from harness.processes.cleanup_process import companion
 
 
 def is_relayed(server: AttachedSpec) -> bool:
     """Does the relay speak TLS to it for clients?"""
-    return bool(server.address.login.tls) and not asks_for_tls(server.system)
+    return bool(server.address.login.tls) and begin_tls(server.system) is None
 
 
 @dataclass(frozen=True, slots=True)

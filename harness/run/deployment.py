@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import closing
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
@@ -39,6 +40,8 @@ from workloads.run import Schedule
 from workloads.settings import LockSettings, Login, StorageSettings, host_and_port
 
 CONNECTING = 2.0  # seconds; to a service of the user's
+LIBRARIES = {"mariadb": ("pymysql", "mariadb")}
+"""The library that a system needs and not every installation has, and the extra that installs it."""
 SETTING_UP = 30.0  # seconds; of each call of the harness itself, also on a busy machine
 
 
@@ -181,7 +184,7 @@ def modules(target: Target) -> tuple[str, ...]:
 
 def check(target: Target) -> None:
     """Raise ConfigurationError or ServerNotReadyError if the target names something that cannot be used."""
-    for wrong in missing_programs(target):
+    for wrong in missing_here(target):
         raise ConfigurationError(wrong)
     check_classes(target)
     passwords(target)
@@ -204,11 +207,15 @@ def _check_services(target: Target) -> None:
             ) from error
 
 
-def missing_programs(target: Target) -> Iterator[str]:
-    """Yield a sentence about each command of the user's that cannot be started on this machine."""
+def missing_here(target: Target) -> Iterator[str]:
+    """Yield a sentence about each command of the user's, and each library, that this machine lacks."""
     for key, command in commands(target):
         if wrong := missing(command):
             yield f"{key}: {wrong}"
+    for side, spec in (("lock", target.lock), ("storage", target.storage)):
+        name, extra = LIBRARIES.get(spec.system, ("", ""))
+        if name and find_spec(name) is None:
+            yield f"{side}: {spec.system} needs {name}: pip install '.[{extra}]' in Fencepost's checkout"
 
 
 def passwords(target: Target) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ def engine_fit(target: Target) -> tuple[str | None, bool]:
 
 def refusal(target: Target, engine: Engine) -> FencepostError | None:
     """Return the error that a run of a target on this engine would begin with; nothing is run or asked."""
-    for wrong in deployment.missing_programs(target):
+    for wrong in deployment.missing_here(target):
         return ConfigurationError(wrong)
     topology = deployment.topology(target, target.faults)
     return with_attached(engine, topology).refusal(topology)

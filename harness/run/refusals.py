@@ -9,6 +9,7 @@ NO_ANSWER = (
     "connection closed",
     "connection refused",
     "deadline_exceeded",
+    "lost connection",
     "no answer",
     "no session",
     "server closed",
@@ -28,6 +29,10 @@ REMEDIES = {
     "etcdserver: permission denied": "{side}.user needs a role with readwrite on the prefix fencepost: "
     "etcdctl role grant-permission ROLE readwrite fencepost --prefix",
     "etcdserver: user name is empty": _GIVE_LOGIN,
+    "to database 'fencepost": "{side}.user must be able to create and drop databases of these names: "
+    "GRANT ALL ON `fencepost\\_%`.* TO …",
+    "access denied for user": f"{_CHECK_LOGIN}; if it must show a certificate, {_GIVE_CERTIFICATE}",
+    "is not allowed to connect to this mariadb": "let {side}.user log in from here: CREATE USER …@'%'",
     "password authentication failed": _CHECK_LOGIN,
     "no password supplied": "give {side}.password_env (or password_file)",
     "permission denied for database": "{side}.user must be able to create a schema there: "

@@ -129,6 +129,10 @@ def by_hand(belongings: Belongings) -> str:
         from workloads.storages.postgres import schema_of  # slow to import
 
         return f"remove it with: DROP SCHEMA IF EXISTS {schema_of(of.names)} CASCADE"
+    if of.kind == "mariadb":
+        from workloads.mariadb_connection import database_of  # slow to import
+
+        return f"remove it with: DROP DATABASE IF EXISTS {database_of(of.names)}"
     return f"remove everything there whose name begins with fencepost and contains {of.names}"
 
 

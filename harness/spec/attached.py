@@ -17,7 +17,15 @@ from workloads.settings import Login, Tls
 AT = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\s:/?#@\[\]]+):([0-9]{1,5})")
 SCHEMA_PATTERN = r"^(\[[0-9A-Fa-f:.]+\]|[^\s:/?#@\[\]]+):[0-9]{1,5}$"
 EXAMPLE = "127.0.0.1:2379"
-PORTS = {"dynamodb": 8000, "postgres": 5432, "redis": 6379, "redlock": 6379, "s3": 9000, "zookeeper": 2181}
+PORTS = {
+    "dynamodb": 8000,
+    "mariadb": 3306,
+    "postgres": 5432,
+    "redis": 6379,
+    "redlock": 6379,
+    "s3": 9000,
+    "zookeeper": 2181,
+}
 """The usual port of each kind that is not etcd."""
 MOST_PORTS = 65536
 MOST_SERVERS = 9

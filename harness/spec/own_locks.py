@@ -30,7 +30,7 @@ class OwnLockSection(LockSide, MayHaveEndpoints, LimitedMemory):
     complete_at_once: ClassVar[None] = None
 
     kind: Annotated[str, Field(pattern=CLASS_PATTERN)]
-    server: Literal["dynamodb", "etcd", "postgres", "redis", "s3", "zookeeper"] | None = None
+    server: Literal["dynamodb", "etcd", "mariadb", "postgres", "redis", "s3", "zookeeper"] | None = None
     """The servers that Fencepost starts for it; without it, its servers, if any, are already running."""
     nodes: Annotated[int, Field(ge=1, le=5)] = 1
     """The number of servers: members of one etcd or ZooKeeper cluster, or independent Redis servers."""
@@ -47,7 +47,7 @@ class OwnLockSection(LockSide, MayHaveEndpoints, LimitedMemory):
             raise ValueError("nodes, image and memory are for servers that Fencepost starts: set server too")
         if self.server in ("etcd", "zookeeper") and self.nodes not in (1, 3):
             raise ValueError(f"nodes must be 1 or 3 for {self.server}")
-        if self.server in ("dynamodb", "postgres", "s3") and self.nodes != 1:
+        if self.server in ("dynamodb", "mariadb", "postgres", "s3") and self.nodes != 1:
             raise ValueError(f"nodes must be 1 for {self.server}")
         return self
 
@@ -78,7 +78,7 @@ class _ServersOfProgram(_OfProgram, LimitedMemory):
 class ServerOfProgram(_ServersOfProgram):
     """A server for the lock of the program of [client]; Fencepost has no lock of its own on it."""
 
-    kind: Literal["dynamodb", "postgres"]
+    kind: Literal["dynamodb", "mariadb", "postgres"]
     image: Image | None = None
     """An official image to run instead of Fencepost's own, such as postgres:18."""
 

@@ -13,7 +13,7 @@ from harness.network.topology import STANDBY, ServerSpec
 from harness.spec.attached import MayHaveEndpoints, MayRunAlready, names, numbered
 from harness.spec.fields import CLASS_PATTERN, Image, models_by_kind, selected_by_kind
 from harness.spec.sides import LimitedMemory, StorageSide
-from harness.spec.systems import OfEtcd, OfHttp, OfRedis, OfS3, OfZookeeper
+from harness.spec.systems import OfEtcd, OfHttp, OfMariadb, OfRedis, OfS3, OfZookeeper
 from workloads.settings import EtcdStorageSettings, Login, S3StorageSettings, StorageSettings
 
 STORAGE_FILE = "storage.db"  # in the run's folder, for a storage that is a file
@@ -103,6 +103,21 @@ class EtcdStorageSection(StorageSide, OfEtcd):
     def settings(self, **shared: Any) -> StorageSettings:
         """Return what a client gets."""
         return EtcdStorageSettings(**shared, round_robin=self.round_robin)
+
+
+class MariadbStorageSection(StorageSide, OfMariadb):
+    """MariaDB: one row per resource."""
+
+    servers: ClassVar[tuple[str, ...]] = ("mariadb",)
+
+    kind: Literal["mariadb"]
+    fencing: Literal["none", "conditional-update", "select-for-update", "upsert"]
+    """How a stale write is refused; none: it is not."""
+
+    @property
+    def writes_in_one_message(self) -> bool:
+        """Does a write take one message, so that no stopped client can hold a transaction open?"""
+        return self.fencing != "select-for-update"
 
 
 class RedisStorageSection(StorageSide, OfRedis):
@@ -202,6 +217,7 @@ class SqliteStorageSection(StorageSide):
 SERVERS_OF_STORAGES = {
     "dynamodb": "dynamodb",
     "etcd": "etcd-storage",
+    "mariadb": "mariadb",
     "postgres": "postgres",
     "redis": "redis-storage",
     "s3": "s3",
@@ -214,7 +230,7 @@ class OwnStorageSection(StorageSide, MayHaveEndpoints, LimitedMemory):
     """Your own class, as "package.module:Class"."""
 
     kind: Annotated[str, Field(pattern=CLASS_PATTERN)]
-    server: Literal["dynamodb", "etcd", "postgres", "redis", "s3", "zookeeper"] | None = None
+    server: Literal["dynamodb", "etcd", "mariadb", "postgres", "redis", "s3", "zookeeper"] | None = None
     """The servers that Fencepost starts for it; without it, its servers, if any, are already running."""
     fencing: str
     """"none" if every write is accepted; any other text is passed to the class."""
@@ -286,6 +302,7 @@ AnyStorage = (
     DynamodbStorageSection
     | EtcdStorageSection
     | HttpStorageSection
+    | MariadbStorageSection
     | PostgresStorageSection
     | RedisStorageSection
     | S3StorageSection

@@ -41,6 +41,19 @@ class OfRedis(MayRunAlready):
     """An official image to run instead of Fencepost's own, such as redis:8."""
 
 
+class OfMariadb(MayRunAlready):
+    """A server of MariaDB."""
+
+    system: ClassVar[str] = "mariadb"
+    most_running: ClassVar[int] = 1
+    needs_user: ClassVar[bool] = True
+    may_trust_user: ClassVar[bool] = True  # without a password
+    shows_password: ClassVar[str] = ", if the server asks for it so"  # noqa: S105 - by default, it asks for proof
+
+    image: Image | None = None
+    """An official image to run instead of Fencepost's own, such as mariadb:11.8."""
+
+
 class OfZookeeper(MayRunAlready):
     """Servers of ZooKeeper."""
 

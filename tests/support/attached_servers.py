@@ -123,6 +123,29 @@ def set_up_postgres(postgres: Running) -> None:
         postgres.says(*ask(statement))
 
 
+OF_RUNS = r"SHOW DATABASES LIKE 'fencepost\_%'"
+MARIADB = (
+    "mariadbd",
+    "--bind-address=0.0.0.0",
+    "--ssl-ca=/tls/ca.pem",
+    "--ssl-cert=/tls/server.pem",
+    "--ssl-key=/tls/server.key",
+)
+
+
+def set_up_mariadb(mariadb: Running) -> None:
+    """Make the users `tester` and `weak`, who must show a certificate; only one has the rights of a run."""
+
+    def ask(statement: str) -> tuple[str, ...]:
+        return ("mariadb", "--skip-ssl", "-ufencepost", "-pfencepost", "-e", statement)
+
+    assert wait_for(lambda: mariadb.succeeds(*ask("SELECT 1")))
+    escaped = PASSWORD.replace("'", "''")
+    for user in ("tester", "weak"):
+        mariadb.says(*ask(f"CREATE USER {user} IDENTIFIED BY '{escaped}' REQUIRE X509"))
+    mariadb.says(*ask(r"GRANT ALL ON `fencepost\_%`.* TO tester"))
+
+
 REDIS_PLAIN = tuple(range(6371, 6376))
 REDIS_TLS = tuple(range(6381, 6386))
 START_REDIS = """
@@ -155,6 +178,7 @@ class Certified:
     redis: Running
     zookeeper: Running
     postgres: Running
+    mariadb: Running
     dynamodb: Running
     dynamodb_over_tls: str  # its address
     s3: Running
@@ -170,6 +194,7 @@ class Certified:
             *filter(None, keys),
             *tables,
             *(each["Key"] for each in objects.get("Versions", ())),
+            *self.mariadb.says("mariadb", "-ufencepost", "-pfencepost", "-Ne", OF_RUNS).split(),
             *schemas(self.postgres, "mutual"),
             *_znodes(self.zookeeper.address(ZOOKEEPER_PLAIN)),
         ]
@@ -204,6 +229,7 @@ def certified_servers(folder: Path) -> Iterator[Certified]:
         dynamodb = stack.enter_context(running("dynamodb", 8000))
         s3 = stack.enter_context(running("s3", 9000))
         postgres = stack.enter_context(running("postgres", 5432, files=files, command=POSTGRES))
+        mariadb = stack.enter_context(running("mariadb", 3306, files=files, command=MARIADB))
         redis = stack.enter_context(
             running("redis", *REDIS_PLAIN, *REDIS_TLS, files=files, command=["sh", "-c", START_REDIS])
         )
@@ -212,6 +238,7 @@ def certified_servers(folder: Path) -> Iterator[Certified]:
             for at in (dynamodb.address(8000), s3.address(9000))
         )
         set_up_postgres(postgres)
+        set_up_mariadb(mariadb)
         _set_up_redis(redis)
         for system, at in (
             ("zookeeper", zookeeper.address(ZOOKEEPER_PLAIN)),
@@ -222,7 +249,9 @@ def certified_servers(folder: Path) -> Iterator[Certified]:
         aws_client("s3", s3.address(9000)).put_bucket_versioning(
             Bucket=BUCKET, VersioningConfiguration={"Status": "Enabled"}
         )
-        yield Certified(redis, zookeeper, postgres, dynamodb, over_tls, s3, s3_over_tls, certificates)
+        yield Certified(
+            redis, zookeeper, postgres, mariadb, dynamodb, over_tls, s3, s3_over_tls, certificates
+        )
 
 
 def _set_up_redis(redis: Running) -> None:

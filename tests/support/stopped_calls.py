@@ -47,6 +47,12 @@ STORAGE_CALLS = {
     ("http", "service", "write"): "info",
     ("http", "service", "fence"): "info",
     ("http", "service", "read"): "info",
+    ("mariadb", "none", "write"): "info",
+    ("mariadb", "conditional-update", "write"): "info",
+    ("mariadb", "select-for-update", "write"): "fail fail fail info",  # BEGIN, SELECT, UPDATE, COMMIT
+    ("mariadb", "upsert", "write"): "info",
+    ("mariadb", "upsert", "fence"): "info",
+    ("mariadb", "upsert", "read"): "info",
     ("postgres", "none", "write"): "info",
     ("postgres", "conditional-update", "write"): "info",
     ("postgres", "select-for-update", "write"): "fail fail fail info",  # BEGIN, SELECT, UPDATE, COMMIT

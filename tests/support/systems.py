@@ -44,6 +44,7 @@ ENGINES = {
     "dynamodb": "docker_engine",
     "http": "script_engine",
     "kahuna": "script_engine",
+    "mariadb": "docker_engine",
     "s3": "docker_engine",
     "zookeeper": "docker_engine",
 }
@@ -52,6 +53,7 @@ ENGINES = {
 FENCINGS = {
     "sqlite": ["conditional-update"],
     "postgres": ["conditional-update", "select-for-update", "upsert"],
+    "mariadb": ["conditional-update", "select-for-update", "upsert"],
     "etcd": ["transaction"],
     "redis": ["script"],
     "zookeeper": ["version-check"],
@@ -60,7 +62,7 @@ FENCINGS = {
 }
 MAKES_ITS_ITEMS = {"upsert", "conditional-expression", "if-match"}
 """Fencings whose first write creates the resource."""
-IN_CONTAINERS = {"zookeeper", "dynamodb", "s3"}
+IN_CONTAINERS = {"zookeeper", "dynamodb", "mariadb", "s3"}
 """Storages that the local engine lacks."""
 
 CommitsOf = Callable[[str], list[tuple[Any, Any]]]

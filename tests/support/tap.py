@@ -25,6 +25,8 @@ PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 DATA = 0  # the type of HTTP/2's frames that carry a message
 LOGIN = b"\r\nAUTH\r\n"
 PING = 11  # ZooKeeper's heartbeat
+QUERY = b"\x03"  # MariaDB's command with a statement
+NEW_CONNECTION = (b"SET NAMES", b"SET SESSION")
 
 
 def of_etcd(stream: bytes) -> Iterator[bytes]:
@@ -64,6 +66,18 @@ def of_postgres(stream: bytes) -> Iterator[bytes]:
             begin = at
 
 
+def of_mariadb(stream: bytes) -> Iterator[bytes]:
+    """Yield each statement but those of a new connection; before each packet are its length and number."""
+    at = 0
+    while at + 4 <= len(stream):
+        begin, number = at + 4, stream[at + 3]
+        at = begin + int.from_bytes(stream[at : at + 3], "little")
+        statement = stream[begin + 1 : at]
+        is_query = number == 0 and stream[begin : begin + 1] == QUERY
+        if is_query and at <= len(stream) and not statement.startswith(NEW_CONNECTION):
+            yield statement
+
+
 def of_zookeeper(stream: bytes) -> Iterator[bytes]:
     """Yield each request but heartbeats, without its number; the first frame is a greeting."""
     at = 0
@@ -91,6 +105,7 @@ REQUESTS: dict[str, Split] = {
     "etcd": of_etcd,
     "http": of_http,
     "kahuna": of_http,
+    "mariadb": of_mariadb,
     "postgres": of_postgres,
     "redis": of_redis,
     "s3": of_http,

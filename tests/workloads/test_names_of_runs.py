@@ -25,6 +25,7 @@ pytestmark = pytest.mark.engine
 
 STORAGES = {
     "etcd": ("local_engine", "transaction"),
+    "mariadb": ("docker_engine", "conditional-update"),
     "postgres": ("local_engine", "conditional-update"),
     "redis": ("local_engine", "script"),
     "zookeeper": ("docker_engine", "version-check"),
@@ -40,7 +41,7 @@ LOCKS = {
     "s3": ("docker_engine", "s3", 1, "epoch"),
     "zookeeper": ("docker_engine", "zookeeper", 1, "czxid"),
 }
-ALONE = {"dynamodb", "postgres"}
+ALONE = {"dynamodb", "mariadb", "postgres"}
 """Systems whose only server has no number in its name."""
 
 

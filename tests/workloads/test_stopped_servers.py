@@ -45,9 +45,9 @@ pytestmark = [pytest.mark.engine, pytest.mark.slow]
 TIMEOUT = 1.0  # seconds
 DEADLINE = 6.0  # seconds; for calls with several requests, or to several servers, on a slow machine
 TTL = 6 * SECOND  # so that nothing is renewed during a test unless the test does it
-SERVERS = dict.fromkeys(("dynamodb", "etcd", "http", "kahuna", "postgres", "s3", "zookeeper"), 1) | {
-    "redis": 5
-}
+SERVERS = dict.fromkeys(
+    ("dynamodb", "etcd", "http", "kahuna", "mariadb", "postgres", "s3", "zookeeper"), 1
+) | {"redis": 5}
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +61,7 @@ def servers(
 ) -> Iterator[Any]:
     engine = request.getfixturevalue(ENGINES.get(system, "local_engine"))
     specs = [ServerSpec(name=f"{system}-{number + 1}", system=system) for number in range(SERVERS[system])]
-    if len(specs) == 1 and system in {"dynamodb", "postgres"}:
+    if len(specs) == 1 and system in {"dynamodb", "mariadb", "postgres"}:
         specs = [ServerSpec(name=system, system=system)]
     with started(engine, tmp_path_factory.mktemp("run"), *specs) as cluster:
         yield cluster

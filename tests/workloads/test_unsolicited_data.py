@@ -17,6 +17,7 @@ from tests.support.systems import Endpoint, redis_at, started, storage_settings
 from workloads import redis_connection
 from workloads.client import NotApplied
 from workloads.redis_connection import RedisConnection
+from workloads.sql_transaction import transaction
 from workloads.storages import postgres
 from workloads.storages.postgres_connection import PostgresConnection
 from workloads.unsolicited_data import has_input
@@ -108,7 +109,7 @@ def test_after_unsolicited_data_nothing_runs_outside_the_transaction(postgres_se
     ):
 
         def work() -> None:
-            with postgres.transaction(opened):
+            with transaction(opened):
                 opened.execute("SELECT 1")
                 say(a_row(b"forged"))
                 assert has_input(opened._connection.socket, 5)

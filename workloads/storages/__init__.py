@@ -20,6 +20,7 @@ STORAGES = {
     "dynamodb": "workloads.storages.dynamodb",
     "etcd": "workloads.storages.etcd",
     "http": "workloads.storages.http",
+    "mariadb": "workloads.storages.mariadb",
     "postgres": "workloads.storages.postgres",
     "redis": "workloads.storages.redis",
     "s3": "workloads.storages.s3",
@@ -35,7 +36,7 @@ which deletes everything under the run's names, and returns how much that was.""
 WITH_TRIAL = REMOVABLE - {"dynamodb"}
 """Kinds that can be set up, used and removed within a moment; AWS takes seconds for a table."""
 
-WITH_LOG = frozenset({"postgres", "redis", "sqlite", "zookeeper"})
+WITH_LOG = frozenset({"mariadb", "postgres", "redis", "sqlite", "zookeeper"})
 """Kinds that log each accepted write themselves, unless `settings.logged` is false."""
 
 WITH_SHARED_CONNECTION = STORAGES.keys() - {"http"}

@@ -15,11 +15,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing
 
 from checkers.history.records import Commit
-from workloads.client import UNWRITTEN, NotApplied, Stale, Unknown, as_stored, from_stored
+from workloads.client import UNWRITTEN, NotApplied, Stale, as_stored, from_stored
 from workloads.settings import StorageSettings, host_and_port
+from workloads.sql_transaction import transaction
 from workloads.storages.postgres_connection import PostgresConnection
 
 IDLE_IN_TRANSACTION = 5000  # ms; a client stopped in a transaction holds the row lock until then
@@ -164,21 +165,6 @@ class PostgresStorage:
     def sharing(self, settings: StorageSettings) -> PostgresStorage:
         """Make a client with other settings on the same connection."""
         return _on(self._connection, settings)
-
-
-@contextmanager
-def transaction(connection: PostgresConnection) -> Iterator[None]:
-    """Run the block as one transaction; an error before its COMMIT is NotApplied."""
-    try:
-        connection.execute("BEGIN")
-        yield
-    except Unknown as error:  # the commit never left, and never will
-        raise NotApplied(str(error)) from error
-    except NotApplied:
-        connection.close()
-        raise
-    if connection.execute("COMMIT"):
-        raise NotApplied("the server rolled the transaction back")
 
 
 def _write_statement(fencing: str, policy: str) -> str:

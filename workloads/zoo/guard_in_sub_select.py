@@ -13,6 +13,7 @@ from typing import Any
 
 from workloads.client import Stale
 from workloads.settings import StorageSettings
+from workloads.sql_transaction import transaction
 from workloads.storages import postgres
 
 _UPDATE = """UPDATE register SET value = $3, token = $2, mark = $2
@@ -32,7 +33,7 @@ class GuardInSubSelect:
 
     def write(self, resource: str, token: int, value: str, sent: Callable[[], None]) -> None:
         """Write with a token; calls `sent` while the transaction is open."""
-        with postgres.transaction(self._connection):
+        with transaction(self._connection):
             if not self._connection.execute(_UPDATE, (resource, token, value), sent):
                 raise Stale
             self._connection.execute(_LOG, (resource, token, value))

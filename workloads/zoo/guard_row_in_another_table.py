@@ -14,6 +14,7 @@ from typing import Any
 
 from workloads.client import UNWRITTEN, Stale
 from workloads.settings import StorageSettings
+from workloads.sql_transaction import transaction
 from workloads.storages import postgres
 
 _TABLE = "CREATE TABLE fence (resource text PRIMARY KEY, mark bigint NOT NULL)"
@@ -34,7 +35,7 @@ class GuardRowInAnotherTable:
 
     def write(self, resource: str, token: int, value: str, sent: Callable[[], None]) -> None:
         """Write with a token, and raise the fence; calls `sent` while the transaction is open."""
-        with postgres.transaction(self._connection):
+        with transaction(self._connection):
             if not self._connection.execute(_UPDATE, (resource, token, value), sent):
                 raise Stale
             self._connection.execute(_FENCE, (resource, token))

@@ -42,7 +42,7 @@ def validate(files: tuple[str, ...], overrides: tuple[str, ...]) -> int:
             nowhere, on_docker_only = engine_fit(target)
             where = "; on Docker only" if on_docker_only else ""
             show(f"{file}: ok, {described(target)}{where}")
-            unable = (nowhere, *deployment.missing_programs(target), *classes_not_loaded(target))
+            unable = (nowhere, *deployment.missing_here(target), *classes_not_loaded(target))
             for why in filter(None, (*unable, *readable_passwords(target), *warnings(target))):
                 say(f"{file}: {why}")
     return code

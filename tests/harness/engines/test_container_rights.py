@@ -26,6 +26,8 @@ from tests.support.systems import run_named
 from tests.support.waiting import PATIENCE, wait_for
 
 AS_OFFICIAL = {
+    "mariadb": "find /var/lib/mysql ! -user mysql -exec chown mysql {} +; "
+    'exec setpriv --reuid mysql --regid mysql --init-groups "$@"',
     "postgres": "mkdir -p $PGDATA; chmod 700 $PGDATA; find $PGDATA ! -user postgres -exec chown postgres {} +; "
     'exec setpriv --reuid postgres --regid postgres --init-groups "$@"',
     "redis": "umask 077; find . ! -user redis -exec chown redis {} +; exec setpriv --reuid redis --regid redis "
@@ -35,6 +37,7 @@ AS_OFFICIAL = {
 }
 """How the official images, which start as root, give up their rights, each by its docker-entrypoint.sh."""
 FOREIGN_DATA = {
+    "mariadb": "touch /var/lib/mysql/of-root",
     "postgres": "touch $PGDATA/of-root",
     "redis": "touch /data/of-root",
     "zookeeper": "touch /data/of-root",
@@ -101,7 +104,7 @@ def test_our_servers_have_no_capabilities(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("system", ["postgres", *nightly("redis", "zookeeper")])
+@pytest.mark.parametrize("system", ["postgres", *nightly("mariadb", "redis", "zookeeper")])
 def test_an_image_that_starts_as_root_becomes_another_user(
     docker_engine: Engine, client: Any, build: Any, run_id: str, tmp_path: Path, system: str
 ) -> None:
@@ -112,7 +115,7 @@ def test_an_image_that_starts_as_root_becomes_another_user(
 
 
 COMPOSE = sorted((Path(__file__).parents[3] / "compose").glob("*.yaml"))
-BECOMES_ANOTHER_USER = {"postgres", "redis", "zookeeper"}
+BECOMES_ANOTHER_USER = {"mariadb", "postgres", "redis", "zookeeper"}
 """The official images of these start as root."""
 HARMLESS = {"CHOWN", "DAC_OVERRIDE", "FOWNER", "SETGID", "SETPCAP", "SETUID"}
 

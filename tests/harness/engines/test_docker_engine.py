@@ -15,8 +15,8 @@ from harness.engines import cleanup
 from harness.engines.docker_containers import UNFROZEN, containers_of
 from harness.engines.engine import Cluster, Engine
 from harness.files import logs
+from harness.network.postgres_server import LOGIN as POSTGRES_LOGIN
 from harness.network.probe import reply
-from harness.network.systems import POSTGRES_LOGIN
 from harness.network.topology import ServerSpec, Topology
 from harness.processes import ownership, run_notes
 from tests.support.held import running_harness, wait_for_line, wait_until

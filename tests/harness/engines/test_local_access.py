@@ -15,7 +15,7 @@ import psycopg
 import pytest
 
 from harness.engines.engine import Cluster, Engine
-from harness.network.systems import POSTGRES_LOGIN
+from harness.network.postgres_server import LOGIN as POSTGRES_LOGIN
 from harness.network.topology import Address, ServerSpec, Topology
 from tests.support.held import processes_of
 from tests.support.missing import need

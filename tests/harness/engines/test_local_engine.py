@@ -21,8 +21,8 @@ from harness.engines import cleanup, local, local_postgres
 from harness.engines.engine import Cluster, Engine
 from harness.engines.server_programs import ServerProgram, folder_of
 from harness.network import ports
+from harness.network.postgres_server import LOGIN as POSTGRES_LOGIN
 from harness.network.probe import reply
-from harness.network.systems import POSTGRES_LOGIN
 from harness.network.topology import Address, ServerSpec, Topology
 from harness.processes import run_notes
 from tests.support.held import processes_of, running_harness, wait_for_line, wait_until

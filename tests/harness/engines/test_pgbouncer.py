@@ -8,7 +8,7 @@ import psycopg
 import pytest
 
 from harness.engines.engine import Engine
-from harness.network.systems import POSTGRES_LOGIN
+from harness.network.postgres_server import LOGIN as POSTGRES_LOGIN
 from harness.network.topology import Address, ServerSpec, Topology
 
 POOLED = ServerSpec(name="pgbouncer-1", system="pgbouncer", image="fencepost/postgres", cluster="lock")

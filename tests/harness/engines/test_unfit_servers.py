@@ -21,8 +21,9 @@ from harness.engines.docker_images import provide
 from harness.engines.engine import Engine
 from harness.engines.readiness import is_ready
 from harness.network import redis_server
-from harness.network.systems import SYSTEMS, TIMEOUT, Unfit
+from harness.network.systems import SYSTEMS, TIMEOUT
 from harness.network.topology import Address, ServerSpec, Topology
+from harness.network.unfit import Unfit
 from harness.processes.supervisor import Supervisor
 from tests.support.http_servers import at_port, listening
 from tests.support.missing import need

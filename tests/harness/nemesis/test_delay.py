@@ -14,8 +14,9 @@ from harness.engines.engine import Cluster
 from harness.nemesis import slow as slow_network
 from harness.nemesis.delay import delay
 from harness.nemesis.slow import slow
+from harness.network.postgres_server import LOGIN as POSTGRES_LOGIN
 from harness.network.probe import reply
-from harness.network.systems import POSTGRES_LOGIN, SYSTEMS
+from harness.network.systems import SYSTEMS
 from harness.network.topology import NetworkEdge
 from tests.support.crossed import Crossed
 from tests.support.waiting import SOON, wait_for

@@ -12,8 +12,8 @@ from psycopg import OperationalError
 from harness.core.errors import FaultNotInstalledError
 from harness.engines.engine import Cluster
 from harness.nemesis.partition import partition
+from harness.network.postgres_server import LOGIN as POSTGRES_LOGIN
 from harness.network.probe import reply
-from harness.network.systems import POSTGRES_LOGIN
 from harness.network.topology import Address, NetworkEdge
 from tests.support.crossed import Crossed
 from tests.support.waiting import SOON

@@ -70,6 +70,12 @@ def side_of(servers: Certified, kind: str) -> dict[str, Any]:
     if kind == "postgres":
         at = [servers.postgres.address(5432)]
         return LOGIN | {"kind": kind, "fencing": "conditional-update", "servers": at, "database": "mutual"}
+    if kind == "mariadb":
+        return LOGIN | {
+            "kind": kind,
+            "fencing": "conditional-update",
+            "servers": [servers.mariadb.address(3306)],
+        }
     if kind == "s3":
         return LOGIN | {"kind": kind, "servers": [servers.s3_over_tls], "bucket": BUCKET}
     at = [servers.dynamodb_over_tls]
@@ -95,7 +101,8 @@ def write(folder: Path, lock: Section, storage: Section, **more: Any) -> str:
 
 
 @pytest.mark.parametrize(
-    ("lock", "storage"), [("zookeeper", "postgres"), *nightly(("redis", "dynamodb"), ("s3", "s3"))]
+    ("lock", "storage"),
+    [("zookeeper", "postgres"), *nightly(("redis", "dynamodb"), ("redis", "mariadb"), ("s3", "s3"))],
 )
 def test_fenced_servers_that_demand_certificates_hold_and_nothing_stays(
     servers: Certified, tmp_path: Path, lock: str, storage: str
@@ -132,11 +139,11 @@ def test_redlock_is_caught_and_nothing_stays(servers: Certified, tmp_path: Path,
     assert servers.left() == before
 
 
-@pytest.mark.parametrize("kind", ["postgres", *nightly("zookeeper", "redlock", "dynamodb")])
+@pytest.mark.parametrize("kind", ["postgres", *nightly("mariadb", "zookeeper", "redlock", "dynamodb")])
 def test_a_missing_or_wrong_certificate_is_refused(servers: Certified, tmp_path: Path, kind: str) -> None:
     made = servers.certificates
     for ca_file, said in (
-        (made.authority, "client certificate"),
+        (made.authority, "must show a certificate" if kind == "mariadb" else "client certificate"),
         (made.authority.parent / "other" / "ca.pem", "shows a certificate that is not accepted: "),
     ):
         given = side_of(servers, kind) | {"ca_file": str(ca_file)}
@@ -157,6 +164,7 @@ def test_a_missing_or_wrong_certificate_is_refused(servers: Certified, tmp_path:
     [
         ("storage", "postgres", "weak", "GRANT CONNECT, CREATE ON DATABASE"),
         *nightly(
+            ("storage", "mariadb", "weak", "GRANT ALL ON `fencepost\\_%`.* TO"),
             ("lock", "redlock", "partial", "ACL SETUSER USER ~fencepost* +@all"),
             ("storage", "redis", "half", "ACL SETUSER USER ~fencepost* +@all"),
         ),

@@ -29,6 +29,7 @@ LOCKS = [
 ]
 STORAGES = [
     'kind = "etcd"\nfencing = "transaction"',
+    'kind = "mariadb"\nfencing = "upsert"',
     'kind = "postgres"\nfencing = "upsert"',
     'kind = "redis"\nfencing = "script"',
     'kind = "zookeeper"\nfencing = "version-check"',

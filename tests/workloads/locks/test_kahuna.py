@@ -16,8 +16,9 @@ import pytest
 from harness.engines.built_images import our_image
 from harness.engines.readiness import is_ready
 from harness.network.ports import free_addresses
-from harness.network.systems import SYSTEMS, Unfit
+from harness.network.systems import SYSTEMS
 from harness.network.topology import Address
+from harness.network.unfit import Unfit
 from harness.processes.supervisor import Supervisor
 from tests.support.challenged import ATTEMPTED, Condition, counted, run_until_challenged
 from tests.support.command import run_target

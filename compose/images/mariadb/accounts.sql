@@ -1,0 +1,3 @@
+CREATE DATABASE fencepost;
+CREATE USER fencepost IDENTIFIED BY 'fencepost';
+GRANT ALL ON *.* TO fencepost WITH GRANT OPTION;

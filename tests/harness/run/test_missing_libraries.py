@@ -1,0 +1,25 @@
+"""A target that needs a library that is not installed."""
+
+from __future__ import annotations
+
+import pytest
+
+from harness.core.errors import ConfigurationError
+from harness.run import deployment
+from tests.support.target_files import read, target_text
+
+
+def test_a_library_that_is_missing_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    target = read(target_text(storage='kind = "mariadb"\nfencing = "upsert"'))
+    monkeypatch.setattr(deployment, "find_spec", lambda name: None if name == "pymysql" else object())
+
+    with pytest.raises(
+        ConfigurationError, match=r"^storage: mariadb needs pymysql: pip install '\.\[mariadb\]'"
+    ):
+        deployment.check(target)
+
+
+def test_a_library_that_nothing_uses_may_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deployment, "find_spec", lambda _name: None)
+
+    assert list(deployment.missing_here(read(target_text()))) == []
