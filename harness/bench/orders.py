@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import itertools
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -37,13 +37,11 @@ class Window:
             while (now := time.monotonic_ns()) < self.ends:
                 yield now
             return
-        nth = 0
-        while (due := round(self.begins + self.first + nth * self.every)) < self.ends:
+        for due in self._due(self.every):
             _sleep_until(due)
             if time.monotonic_ns() >= self.ends + (self.ends - self.begins) * self.is_open:
                 return
             yield due if self.is_open else time.monotonic_ns()
-            nth += 1
 
     def wait(self) -> None:
         """Wait as long as between two operations of this client."""
@@ -57,7 +55,14 @@ class Window:
         """Return how many operations of an open loop were due, but not sent."""
         if self.every is None or not self.is_open:
             return 0
-        return max(0, math.ceil((self.ends - self.begins - self.first) / self.every) - sent)
+        return max(0, sum(1 for _ in self._due(self.every)) - sent)
+
+    def _due(self, every: float) -> Iterator[int]:
+        """Yield when each operation of a rate is due; a moment at the end is not in the window."""
+        for nth in itertools.count():
+            if (due := round(self.begins + self.first + nth * every)) >= self.ends:
+                return
+            yield due
 
 
 def _sleep_until(moment: int) -> None:

@@ -48,6 +48,13 @@ def test_what_an_open_loop_could_not_send_is_counted() -> None:
     assert Window(begins=0, ends=50 * MS, every=10 * MS).unsent(3) == 0
 
 
+@pytest.mark.parametrize("rate", [600, 1090, 2180, 3280])
+def test_a_request_due_at_the_end_is_not_missing(rate: int) -> None:
+    window = windows(64, 0, 200 * MS, rate, is_open=True)
+
+    assert sum(window(client).unsent(0) for client in range(64)) == rate // 5
+
+
 def test_an_open_loop_sends_late_requests_for_as_long_again() -> None:
     begins = time.monotonic_ns() - 60 * MS  # it is over already
     window = Window(begins=begins, ends=begins + 50 * MS, every=10 * MS, is_open=True)
