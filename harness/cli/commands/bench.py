@@ -27,7 +27,7 @@ from harness.core.printing import say
 )
 @click.option(
     "--max-rate",
-    type=click.FloatRange(min=1),
+    type=click.IntRange(1, 1_000_000_000),
     metavar="N",
     help="Send at most so many requests a second. Default: as many as the clients can.",
 )
@@ -44,7 +44,7 @@ from harness.core.printing import say
 def bench(
     names: tuple[str, ...],
     seconds: float,
-    max_rate: float | None,
+    max_rate: int | None,
     compare: tuple[str, str] | None,
     benches: Path,
     output: str,

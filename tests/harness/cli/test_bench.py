@@ -126,6 +126,13 @@ def test_no_fence_adds_nothing(tmp_path: Path) -> None:
     assert 'bench.fence_overhead: storage.fencing is "none", which adds nothing' in said
 
 
+@pytest.mark.parametrize("rate", ["nan", "inf", "1.5"])
+def test_the_highest_rate_is_a_whole_number(tmp_path: Path, rate: str) -> None:
+    said = refusal(tmp_path, "bench", "redis-postgres", "--max-rate", rate)
+
+    assert f"Invalid value for '--max-rate': '{rate}' is not a valid integer" in said
+
+
 def test_a_program_is_not_timed(tmp_path: Path) -> None:
     target = ROOT / "examples" / "python-client" / "fenced.toml"
 
