@@ -37,11 +37,24 @@ class Window:
             while (now := time.monotonic_ns()) < self.ends:
                 yield now
             return
+        if not self.is_open:
+            yield from self._limited(self.every)
+            return
         for due in self._due(self.every):
             _sleep_until(due)
-            if time.monotonic_ns() >= self.ends + (self.ends - self.begins) * self.is_open:
+            if time.monotonic_ns() >= 2 * self.ends - self.begins:
                 return
-            yield due if self.is_open else time.monotonic_ns()
+            yield due
+
+    def _limited(self, every: float) -> Iterator[int]:
+        """Yield the moments of a closed loop with a limit, which catching up would exceed."""
+        due: float = self.begins + self.first
+        while due < self.ends:
+            _sleep_until(round(due))
+            if (now := time.monotonic_ns()) >= self.ends:
+                return
+            yield now
+            due = max(due + every, time.monotonic_ns())
 
     def wait(self) -> None:
         """Wait as long as between two operations of this client."""

@@ -55,6 +55,18 @@ def test_a_request_due_at_the_end_is_not_missing(rate: int) -> None:
     assert sum(window(client).unsent(0) for client in range(64)) == rate // 5
 
 
+def test_a_limited_loop_does_not_catch_up_after_a_slow_answer() -> None:
+    now = time.monotonic_ns()
+    moments = []
+    for moment in Window(begins=now, ends=now + 100 * MS, every=10 * MS).moments():
+        moments.append(moment)
+        if len(moments) == 1:
+            time.sleep(0.05)  # a slow answer
+
+    assert moments[2] - moments[1] > 9 * MS
+    assert len(moments) <= 6
+
+
 def test_an_open_loop_sends_late_requests_for_as_long_again() -> None:
     begins = time.monotonic_ns() - 60 * MS  # it is over already
     window = Window(begins=begins, ends=begins + 50 * MS, every=10 * MS, is_open=True)
