@@ -26,10 +26,10 @@ class IntervalDocument(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def interval(self) -> Interval:
-        """The same with infinite bounds."""
-        low = -math.inf if self.low is None else self.low
+        """The same with infinite bounds; both are infinite if even the lower one is never reached."""
         high, value = (math.inf if each is None else each for each in (self.high, self.value))
-        return Interval(low, value, high)
+        without = -math.inf if math.isfinite(value) else math.inf
+        return Interval(without if self.low is None else self.low, value, high)
 
 
 class LatencyDocument(msgspec.Struct, frozen=True, kw_only=True):
@@ -232,9 +232,9 @@ MS = NS["ms"]
 
 
 def is_noisy(medians: Sequence[float | None]) -> bool:
-    """Do the medians of repetitions differ too much?"""
+    """Do the medians of repetitions differ too much? Not if all were never reached."""
     known = [median for median in medians if median is not None]
-    return len(known) < len(medians) or (len(known) > 1 and spread(known) > TOO_DIFFERENT)
+    return 0 < len(known) < len(medians) or (len(known) > 1 and spread(known) > TOO_DIFFERENT)
 
 
 def answer_of(document: BenchDocument) -> Decision:

@@ -40,7 +40,10 @@ class Interval:
             return self
         if math.isinf(share):
             return Interval(-math.inf, self.value, math.inf)
-        return Interval(self.low - share * abs(self.low), self.value, self.high + share * abs(self.high))
+        low, high = self.low, self.high
+        if math.isfinite(low):  # what is never reached stays so
+            low -= share * abs(low)
+        return Interval(low, self.value, high + share * abs(high))
 
     def at_most(self, bound: float) -> Decision:
         """Is the true value at most the bound?"""

@@ -69,6 +69,8 @@ class Latencies:
 
     def interval(self, q: float) -> Interval:
         """Return where the quantile of all that could be measured lies with 95 % certainty (ns)."""
+        if not self.all:
+            return Interval(0, math.inf, math.inf)
         low, high = ranks_of_quantile(q, self.all)
         # Beyond the last sample there is no bound.
         highest = self._at_rank(high) if high <= self.all else math.inf

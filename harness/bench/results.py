@@ -63,7 +63,7 @@ class LoadResults:
             rate=of_interval(of_mean(rates)),
             latencies={f: of_latencies(found) for f, found in every.items()},
             medians=medians,
-            is_noisy=is_noisy(medians),
+            is_noisy=is_noisy(medians) or not all(each[self.operation].all for each in self.repetitions),
         )
 
 
