@@ -73,20 +73,20 @@ def removed_at_end(belongings: Sequence[Belongings], notify: Callable[[str], Non
         try:
             yield
         except BaseException:
-            if failed := _ended(process):
+            for failed in failures_of(process):
                 notify(failed)
             raise
-        if failed := _ended(process):
-            raise InfrastructureError(failed)
+        if failures := failures_of(process):
+            raise InfrastructureError(*failures)
 
 
-def _ended(process: subprocess.Popen[bytes]) -> str:
-    """Let it remove everything, and return what failed."""
+def failures_of(process: subprocess.Popen[bytes]) -> list[str]:
+    """Let it remove everything, and return what failed: a line each, once if both sides share a server."""
     with deferred_interrupts():
         said, _ = process.communicate()
     if process.returncode and not said:
-        return f"the removal of what the run left on servers ended with status {process.returncode}"
-    return said.decode().strip()
+        return [f"the removal of what the run left on servers ended with status {process.returncode}"]
+    return list(dict.fromkeys(said.decode().splitlines()))
 
 
 def remove(belongings: Belongings) -> None:

@@ -12,7 +12,7 @@ from harness.core.errors import ServerNotReadyError
 from harness.engines.engine import Cluster
 from harness.network.ports import free_addresses
 from harness.network.topology import AttachedSpec
-from harness.run.removal import Belongings, by_hand, decoded, encoded, removed_at_end
+from harness.run.removal import Belongings, by_hand, decoded, encoded, failures_of, removed_at_end
 from tests.support.systems import lock_settings, storage_settings
 from tests.support.waiting import wait_for
 from workloads.etcd_api import Connection
@@ -99,6 +99,12 @@ def test_keys_that_are_left_are_named_by_what_they_have_in_common() -> None:
     said = by_hand(Belongings(servers=(), settings=lock))
 
     assert said == "remove everything there whose name begins with fencepost and contains run-1"
+
+
+def test_each_failure_is_a_line_and_no_line_is_repeated() -> None:
+    said = "print('redis at a:1'); print('postgres at b:2'); print('redis at a:1')"
+    with subprocess.Popen([sys.executable, "-c", said], stdout=subprocess.PIPE) as process:
+        assert failures_of(process) == ["redis at a:1", "postgres at b:2"]
 
 
 def test_servers_that_do_not_answer_end_a_run_before_it_begins(belongings: Belongings) -> None:
