@@ -58,7 +58,7 @@ def _page(found: BenchDocument) -> SimpleNamespace:
             )
         ),
         tables=tuple(tables(found)),
-        sentences=tuple(f"{capitalized(each)}." for each in sentences(found)),
+        sentences=tuple(f"{capitalized(each.removesuffix('.'))}." for each in sentences(found)),
         charts=tuple(chart.title for chart in _charts(found)),
         data=script_safe([chart.data for chart in _charts(found)]),
     )
@@ -86,10 +86,10 @@ def _charts(found: BenchDocument) -> Iterator[SimpleNamespace]:
     ):
         if any(each.own.curve for each in series):
             yield SimpleNamespace(title=title, data={"kind": "percentiles", "lines": list(_curves(series))})
-    if locks:
+    if lines := list(_throughput(locks)):
         yield SimpleNamespace(
             title=f"Throughput against latency, {found.lock}",
-            data={"kind": "throughput", "lines": list(_throughput(locks))},
+            data={"kind": "throughput", "lines": lines},
         )
 
 

@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from harness.bench.document import HandOverDocument, StaleHoldDocument
 from harness.bench.page import render
 from harness.bench.requirements import judged
 from harness.bench.tables import lines
 from harness.spec.bench import BenchSpec
-from tests.support.bench_documents import bench, rounds, series
+from tests.support.bench_documents import bench, interval, rounds, series
 from tests.support.chromium import chromium, serious_findings
 
 HOSTILE = "<img src=x onerror=alert(1)>"
@@ -55,6 +56,20 @@ def test_a_page_without_figures_is_a_page() -> None:
 
     assert "Measured, without requirements" in html
     assert json.loads(html.partition('id="charts">')[2].partition("</script>")[0]) == []
+
+
+def test_a_lock_that_never_grants_has_no_curve() -> None:
+    failing = series(p99=interval(None, None, None))
+    own = structs.replace(failing.own, p50=None, curve=[])
+    html = render(bench(structs.replace(failing, latencies={"acquire": own})))
+
+    assert "Throughput against latency" not in html
+
+
+def test_a_sentence_with_a_full_stop_gets_no_second_one() -> None:
+    html = render(bench(remarks=["the lock was not granted: Connection refused."]))
+
+    assert "<p>The lock was not granted: Connection refused.</p>" in html
 
 
 def test_the_lines_have_a_row_for_each_load() -> None:
