@@ -1,5 +1,6 @@
 """When the clients of a bench send: as fast as they can, in turn at a rate, and late ones from when due."""
 
+import itertools
 import time
 from dataclasses import replace
 
@@ -30,14 +31,14 @@ def test_the_end_of_a_hold_waits_as_long_as_an_operation() -> None:
 
 def test_an_open_loop_counts_from_when_each_was_due() -> None:
     now = time.monotonic_ns()
-    window = Window(begins=now, ends=now + 50 * MS, every=5 * MS, first=1 * MS, is_open=True)
+    window = Window(begins=now, ends=now + 60_000 * MS, every=5 * MS, first=1 * MS, is_open=True)
     moments = []
-    for due in window.moments():
+    for due in itertools.islice(window.moments(), 5):
         moments.append(due)
         if len(moments) == 1:
             time.sleep(0.02)  # a slow answer
 
-    assert moments[:5] == [now + each * MS for each in (1, 6, 11, 16, 21)]
+    assert moments == [now + each * MS for each in (1, 6, 11, 16, 21)]
 
 
 def test_what_an_open_loop_could_not_send_is_counted() -> None:
