@@ -14,7 +14,6 @@ import json
 import secrets
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from botocore.handlers import add_expect_header
@@ -24,23 +23,12 @@ from workloads import aws_connection
 from workloads.aws_connection import Refused, SentNotice, call
 from workloads.client import NotApplied, Unknown
 from workloads.settings import BucketName, S3LockSettings, S3StorageSettings, Settings
+from workloads.stored_object import LostRaceError, StoredObject
 
 MAX_BODY = MIB
 PLAIN_PORTS = (":80", ":443")
 LOST_RACES = {"PreconditionFailed", "ConditionalRequestConflict", "NoSuchKey"}
 """Refusals of a conditional PUT because of other requests: 412, 409, or 404 if there is no object."""
-
-
-class LostRaceError(NotApplied):
-    """The object is no longer the one that was read: the PUT was not applied."""
-
-
-@dataclass(frozen=True, slots=True)
-class StoredObject:
-    """An object, as it was read or written."""
-
-    content: dict[str, Any]
-    etag: str
 
 
 def new_nonce() -> str:
@@ -109,7 +97,7 @@ class Bucket:
         sent: Callable[[], None] | None = None,
     ) -> StoredObject:
         """Put an object in place of the one that was read, or of none; LostRaceError if it has changed."""
-        condition = {"IfMatch": old.etag} if old else {"IfNoneMatch": "*"}
+        condition = {"IfMatch": old.version} if old else {"IfNoneMatch": "*"}
         try:
             return self._put(key, content, deadline, sent, condition)
         except Refused as error:

@@ -15,9 +15,11 @@ from tests.support.systems import SECOND, lock_settings, nothing, storage_settin
 from tests.support.tap import Tap
 from workloads.client import NotApplied, Unknown
 from workloads.locks import s3 as locks
-from workloads.locks.s3 import S3LockService
-from workloads.s3_bucket import Bucket, LostRaceError
+from workloads.locks.conditional import ConditionalLockService
+from workloads.locks.s3 import service
+from workloads.s3_bucket import Bucket
 from workloads.settings import BucketName, S3StorageSettings
+from workloads.stored_object import LostRaceError
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow]  # its servers run only in containers
 
@@ -77,7 +79,7 @@ def test_the_same_content_never_has_the_same_etag(bucket: Bucket, resource: str)
     first = bucket.replace(resource, None, {"number": 1}, bucket.deadline())
     second = bucket.replace(resource, first, {"number": 1}, bucket.deadline())
 
-    assert second.etag != first.etag
+    assert second.version != first.version
     with pytest.raises(LostRaceError):
         bucket.replace(resource, first, {"number": 2}, bucket.deadline())
 
@@ -178,17 +180,17 @@ LONG = 3_600 * SECOND
 def open_service(s3_endpoint: str) -> Iterator[Any]:
     with ExitStack() as stack:
 
-        def open_one(ttl: int = LONG, now: int | None = None) -> S3LockService:
+        def open_one(ttl: int = LONG, now: int | None = None) -> ConditionalLockService:
             """Return a service, by default with the wall clock."""
             clock = {} if now is None else {"clock": lambda: now}
             bucket = Bucket(storage_settings("s3", [s3_endpoint]))
-            return stack.enter_context(closing(S3LockService(bucket, ttl, "", {}, **clock)))
+            return stack.enter_context(closing(service(bucket, ttl, "", {}, **clock)))
 
         yield open_one
 
 
 def content(service: Any, resource: str) -> Any:
-    return service._bucket.get(f"fencepost-lock/{resource}", service._bucket.deadline()).content
+    return service._store.get(f"fencepost-lock/{resource}", service._store.deadline()).content
 
 
 def test_a_release_keeps_the_epoch_for_the_next_grant(open_service: Any, resource: str) -> None:
@@ -218,14 +220,14 @@ def test_of_two_clients_that_read_the_same_object_one_is_granted_the_lock(
     open_service: Any, resource: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     slow, other = open_service(), open_service()
-    read = slow._bucket.get
+    read = slow._store.get
 
     def overtaken(*what: Any) -> Any:
         found = read(*what)
         assert other.try_lock(resource, "1-1").token == 1
         return found
 
-    monkeypatch.setattr(slow._bucket, "get", overtaken)
+    monkeypatch.setattr(slow._store, "get", overtaken)
 
     assert slow.try_lock(resource, "0-1") is None
     assert content(other, resource)["owner"] == "1-1"
@@ -284,12 +286,12 @@ def test_a_release_that_a_renewal_in_flight_overtakes_is_tried_again(
 def test_locks_are_removed_from_a_bucket_without_versions(open_service: Any, s3_endpoint: str) -> None:
     settings = lock_settings("s3", [s3_endpoint], names="gone")
     bucket = Bucket(settings)
-    service = S3LockService(bucket, LONG, "gone", {})
+    lock = service(bucket, LONG, "gone", {})
     for name in ("r0", "r1"):
-        service.try_lock(name, "0-1")
+        lock.try_lock(name, "0-1")
     open_service().try_lock("kept", "0-1")
 
     assert not bucket.keeps_versions()
     assert [locks.remove(settings) for _ in range(2)] == [2, 0]
     assert content(open_service(), "kept")["owner"] == "0-1"
-    service.close()
+    lock.close()

@@ -23,7 +23,8 @@ from tests.support.systems import (
 from tests.support.tap import Tap
 from tests.support.waiting import PATIENCE, wait_for
 from workloads.client import NotApplied, Stale, Unknown
-from workloads.locks.s3 import S3LockService
+from workloads.locks.conditional import ConditionalLockService
+from workloads.locks.s3 import service
 from workloads.s3_bucket import Bucket
 from workloads.storages import load_kind
 
@@ -49,20 +50,20 @@ def held_back(tap: Tap, nth: int) -> threading.Event:
     return landing
 
 
-def lock_at(endpoint: str, timeout: float = 10.0) -> S3LockService:
+def lock_at(endpoint: str, timeout: float = 10.0) -> ConditionalLockService:
     """A client of the lock whose clock stays at its beginning."""
     bucket = Bucket(lock_settings("s3", [endpoint], timeout=timeout))
-    return S3LockService(bucket, SECOND, "", {}, clock=lambda: 0)
+    return service(bucket, SECOND, "", {}, clock=lambda: 0)
 
 
-def taken_over(own: S3LockService, other: S3LockService, resource: str) -> None:
+def taken_over(own: ConditionalLockService, other: ConditionalLockService, resource: str) -> None:
     """Let another client take the lock over, once its lease has ended by that client's clock."""
     own.try_lock(resource, "0-1")
     other._clock = lambda: 2 * SECOND
     assert other.try_lock(resource, "1-1")
 
 
-def forgets(own: S3LockService, _other: S3LockService, resource: str) -> None:
+def forgets(own: ConditionalLockService, _other: ConditionalLockService, resource: str) -> None:
     """Hold the lock, after a PUT that got no answer."""
     own.try_lock(resource, "0-1")
     own._held.clear()

@@ -24,8 +24,9 @@ from typing import Any
 from checkers.history.records import Commit
 from workloads.client import UNWRITTEN, NotApplied, Stale, Unknown, as_stored
 from workloads.commit_room import CommitRoom
-from workloads.s3_bucket import Bucket, LostRaceError, StoredObject
+from workloads.s3_bucket import Bucket
 from workloads.settings import StorageSettings, named
+from workloads.stored_object import LostRaceError, StoredObject
 
 _NOTHING: dict[str, Any] = {"mark": UNWRITTEN, "token": 0, "value": None}
 

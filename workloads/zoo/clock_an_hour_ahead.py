@@ -10,8 +10,9 @@ import time
 from typing import Any
 
 from workloads.client import Session
+from workloads.locks import s3
+from workloads.locks.conditional import Held
 from workloads.locks.polling import PollingLock
-from workloads.locks.s3 import Held, S3LockService
 from workloads.s3_bucket import Bucket
 from workloads.settings import LockSettings
 
@@ -25,7 +26,7 @@ class ClockAnHourAhead:
         held: Held = {}
         clock = _ahead if settings.client == 0 else time.time_ns
         calls, renewing = (
-            S3LockService(Bucket(settings), settings.ttl, settings.names, held, clock) for _ in range(2)
+            s3.service(Bucket(settings), settings.ttl, settings.names, held, clock) for _ in range(2)
         )
         self._lock = PollingLock(calls, renewing, renewals, settings.ttl)
 

@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from workloads.s3_bucket import Bucket, StoredObject
+from workloads.s3_bucket import Bucket
 from workloads.settings import StorageSettings
 from workloads.storages import s3
+from workloads.stored_object import StoredObject
 
 ATTEMPTS = 3  # the default of boto3
 

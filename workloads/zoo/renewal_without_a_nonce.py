@@ -13,8 +13,9 @@ from typing import Any
 from workloads.client import NotApplied, Session
 from workloads.locks.polling import PolledLease, PollingLock
 from workloads.locks.s3 import lock_key
-from workloads.s3_bucket import Bucket, LostRaceError, StoredObject
+from workloads.s3_bucket import Bucket
 from workloads.settings import LockSettings
+from workloads.stored_object import LostRaceError, StoredObject
 
 
 class RenewalWithoutANonce:
@@ -39,7 +40,7 @@ class _Watched:
     def try_lock(self, resource: str, owner: str) -> PolledLease | None:
         """Take the lock if it is free, or if its object has not changed for a TTL."""
         found = self._bucket.get(lock_key(resource), self._bucket.deadline())
-        if found and found.content["owner"] and self._unchanged(resource, found.etag) < self._ttl:
+        if found and found.content["owner"] and self._unchanged(resource, found.version) < self._ttl:
             return None
         epoch = found.content["epoch"] + 1 if found else 1
         try:
