@@ -1,8 +1,9 @@
 """The same statements by the system's own tool, which runs next to the server: what the driver costs.
 
 etcd: the txn-put of its own benchmark, as many transactions as a lock or a write takes. Redis:
-redis-benchmark with the same scripts. PostgreSQL: pgbench with the same SQL and parameters; for the
-cost of a fence it draws one of the ways to write for each transaction, so that noise cancels there too.
+redis-benchmark with the same scripts, and for Valkey valkey-benchmark. PostgreSQL: pgbench with the same
+SQL and parameters; for the cost of a fence it draws one of the ways to write for each transaction, so that
+noise cancels there too.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from harness.engines.engine import Cluster
 from harness.run import deployment
 from harness.spec import Target
 from harness.spec.attached import running_at
+from harness.spec.locks import RedisLockSection
+from harness.spec.storages import RedisStorageSection
 from workloads.locks.redis import GRANT
 from workloads.storages import postgres, redis
 
@@ -36,6 +39,7 @@ _TPS = re.compile(r"^tps = ([0-9.]+)", re.MULTILINE)
 _ETCD_RATE = re.compile(r"Requests/sec:\s+([0-9.]+)")
 _ETCD_MEAN = re.compile(r"Average:\s+([0-9.]+) secs")
 _MEAN = re.compile(r"^latency average = ([0-9.]+) ms$", re.MULTILINE)
+_OnRedis = RedisLockSection | RedisStorageSection
 
 
 def etcd_image() -> str:
@@ -59,13 +63,13 @@ class NativeTools:
 
     def of_loads(self, seconds: float) -> Iterator[tuple[str, NativeDocument]]:
         """Yield what a tool measures for each load that it can put on a server, by the key of its series."""
-        if self.target.lock.kind == "redis":
+        if isinstance(self.target.lock, RedisLockSection):
             for clients in CLIENTS:
                 series = BenchSeries(operation="acquire", clients=clients, resources=clients)
                 keys = ("native/__rand_int__/lock", "native/token")
                 lease = str(self.target.lock.ttl // NS["ms"])
                 words = ("-r", "1000000000", "eval", GRANT, "2", *keys, "owner", lease)
-                if found := self._redis_benchmark(self.target.lock.servers[0], clients, seconds, words):
+                if found := self._redis_benchmark(self.target.lock, clients, seconds, words):
                     yield series.key, found.shared_by(PER_CYCLE)
         if self.target.lock.kind == "etcd":
             for clients in CLIENTS:
@@ -91,7 +95,8 @@ class NativeTools:
         stale = redis.NEVER if fencing == "none" else redis.STALE[POLICY]
         keys = (redis.key("r0"), redis.log_key())
         words = ("eval", redis.script(stale, logged=False), "2", *keys, str(TOKEN), "0", "r0")
-        return self._redis_benchmark(self.target.storage_servers[0], 8, seconds, words)
+        assert isinstance(self.target.storage, RedisStorageSection)  # noqa: S101 - so says _WRITES
+        return self._redis_benchmark(self.target.storage, 8, seconds, words)
 
     def write_to_postgres(self, fencing: str, seconds: float) -> NativeDocument | None:
         """Update the rows of eight clients by the same SQL."""
@@ -114,10 +119,11 @@ class NativeTools:
         return NativeDocument(tool="etcd's txn-put", rate=float(rate[1]), mean=1000 * float(mean[1]))
 
     def _redis_benchmark(
-        self, server: str, clients: int, seconds: float, words: Sequence[str]
+        self, side: _OnRedis, clients: int, seconds: float, words: Sequence[str]
     ) -> NativeDocument | None:
-        tool, most = "redis-benchmark", round(10_000 * seconds)
-        said = self.cluster.execute(server, [tool, "--csv", "-c", str(clients), "-n", str(most), *words])
+        tool, most = f"{side.flavour}-benchmark", round(10_000 * seconds)
+        size = ("-c", str(clients), "-n", str(most))
+        said = self.cluster.execute(side.servers[0], [tool, "--csv", *size, *words])
         # A name with line breaks and quotes, such as a script, is in the first field as it is.
         rows = list(csv.reader((said or "").splitlines()[-1:]))
         if not rows or len(rows[0]) < 3:  # noqa: PLR2004 - the name, the rate, the mean

@@ -296,6 +296,7 @@ def _servers(topology: Topology, free: Iterator[Address]) -> tuple[Server, ...]:
             upstream=address,
             durable=spec.durable,
             synchronous=spec.synchronous,
+            min_replicas=spec.min_replicas,
             follows=next(free) if spec.follows else None,
         )
         for spec in topology.servers

@@ -30,6 +30,8 @@ def start(servers: Sequence[Server], supervisor: Supervisor) -> None:
             "set-proc-title no",  # it would overwrite its environment, and the marks of its run there
             f"appendonly {'yes' if server.durable else 'no'}",
             "appendfsync always",
+            f"min-replicas-to-write {server.min_replicas}",
+            "min-replicas-max-lag 1",
             "repl-diskless-sync yes",
             "repl-diskless-sync-delay 0",  # no wait for further replicas
             *redis_server.access(server.address.login.password),

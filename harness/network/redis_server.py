@@ -39,8 +39,9 @@ def is_usable(address: Address) -> bool:
 
 
 def version(address: Address) -> str:
-    """Return such as "8.0.2"."""
-    return _info(address, "server")["redis_version"]
+    """Return such as "8.0.2", or "Valkey 8.1.1", which also names a release of Redis that it replaces."""
+    info = _info(address, "server")
+    return f"Valkey {info['valkey_version']}" if "valkey_version" in info else info["redis_version"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -50,6 +50,7 @@ class ServerSpec:
     variables: Mapping[str, str] = field(default_factory=dict, hash=False)  # of its compose file
     follows: str = ""  # its primary
     synchronous: bool = False  # does a commit wait for the standby?
+    min_replicas: int = 0  # that must answer, or it refuses writes
     manager: str = ""  # such as "patroni": it decides which server leads; "": nothing does
 
 
@@ -64,6 +65,7 @@ class Server:
     cluster: str = ""
     durable: bool = True
     synchronous: bool = False
+    min_replicas: int = 0
     follows: Address | None = None  # the address of its primary, through a proxy
     patroni: Address | None = None  # where its Patroni answers, if one runs it
 

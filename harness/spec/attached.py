@@ -108,7 +108,17 @@ class MayRunAlready(_Running, LimitedMemory):
 PASSWORDS = ("password_env", "password_file")
 ACCESS = ("user", *PASSWORDS, "ca_file", "cert_file", "key_file", "database", "bucket", "region")
 """The keys that say how to reach servers that already run."""
-OF_STARTED = ("nodes", "image", "memory", "version", "replica", "durable", "replication", "server")
+OF_STARTED = (
+    "nodes",
+    "image",
+    "flavour",
+    "memory",
+    "version",
+    "replica",
+    "durable",
+    "replication",
+    "server",
+)
 """The keys about servers that Fencepost starts."""
 GENERATED = "Fencepost generates the password of the servers that it starts: remove the key"
 

@@ -73,11 +73,16 @@ class RedisLockSection(LockSide, OfRedis):
     """A second server, redis-replica, follows redis-1 and can replace it (fault "failover")."""
     wait_for_replica: bool = False
     """A grant or a renewal counts only once the replica has it (WAIT 1); needs replica."""
+    min_replicas_to_write: Literal[0, 1] = 0
+    """The server's own setting, with a min-replicas-max-lag of 1 s: the least number of replicas that must
+    have answered lately, or it refuses writes; needs replica."""
 
     @model_validator(mode="after")
     def _has_a_replica_to_wait_for(self) -> Self:
         if self.wait_for_replica and not (self.replica or self.running):
             raise ValueError("wait_for_replica needs a replica: set replica = true too")
+        if self.min_replicas_to_write and not self.replica:
+            raise ValueError("min_replicas_to_write needs a replica: set replica = true too")
         return self
 
     @property
@@ -91,9 +96,14 @@ class RedisLockSection(LockSide, OfRedis):
         return ("redis-1", REPLICA) if self.replica else ("redis-1",)
 
     def started(self, server: ServerSpec) -> ServerSpec:
-        """Return a server that writes to disk, or does not."""
-        variables = {} if self.durable else {"FENCEPOST_REDIS_APPENDONLY": "no"}
-        return replace(super().started(server), durable=self.durable, variables=variables)
+        """Return a server that writes to disk, or does not, and may need a replica for that."""
+        variables = {"FENCEPOST_REDIS_MIN_REPLICAS": f"{self.min_replicas_to_write}"}
+        if not self.durable:
+            variables["FENCEPOST_REDIS_APPENDONLY"] = "no"
+        started = super().started(server)
+        return replace(
+            started, durable=self.durable, min_replicas=self.min_replicas_to_write, variables=variables
+        )
 
     def settings(self, **shared: Any) -> LockSettings:
         """Return what a client gets."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, ClassVar, Self
+from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
+from harness.engines.built_images import OURS
 from harness.network.topology import ServerSpec
 from harness.spec.attached import MayRunAlready
 from harness.spec.fields import EtcdRelease, Image, Url, VersitygwRelease, endpoint
@@ -39,6 +40,13 @@ class OfRedis(MayRunAlready):
 
     image: Image | None = None
     """An official image to run instead of Fencepost's own, such as redis:8."""
+    flavour: Literal["redis", "valkey"] = "redis"
+    """What the servers are: Redis, or Valkey, which answers the same commands."""
+
+    def started(self, server: ServerSpec) -> ServerSpec:
+        """Return a server of the chosen flavour."""
+        ours = None if self.flavour == "redis" else f"{OURS}{self.flavour}"
+        return replace(super().started(server), image=self.image or ours)
 
 
 class OfMariadb(MayRunAlready):

@@ -78,6 +78,18 @@ def test_redis_benchmark_runs_the_script_of_a_grant() -> None:
     assert cluster.commands[1][1][:6] == ["redis-benchmark", "--csv", "-c", "8", "-n", "10000"]
 
 
+def test_valkey_is_measured_by_its_own_tool() -> None:
+    cluster = Printing(REDIS)
+    target = load("redis-redis", overrides=("lock.flavour=valkey",))
+
+    found = dict(NativeTools(target, cluster).of_loads(1))
+
+    assert [command[0] for _, command, _ in cluster.commands] == ["valkey-benchmark"] * 3 + [
+        "redis-benchmark"
+    ] * 2
+    assert {each.tool for each in found.values()} == {"valkey-benchmark", "redis-benchmark"}
+
+
 def test_pgbench_writes_the_same_rows_in_each_way() -> None:
     found, cluster = loads("kahuna-postgres", PGBENCH)
 

@@ -72,6 +72,7 @@ def test_a_campaign_never_lends_servers_that_already_run() -> None:
         ('kind = "etcd"\nservers = ["a:1"]\nnodes = 3', "is for servers that Fencepost starts"),
         ('kind = "etcd"\nservers = ["a:1"]\nimage = "e:1"', "is for servers that Fencepost starts"),
         ('kind = "redis"\nservers = ["a:1"]\nreplica = true', "is for servers that Fencepost starts"),
+        ('kind = "redis"\nservers = ["a:1"]\nflavour = "valkey"', "is for servers that Fencepost starts"),
         ('kind = "redis"\nservers = ["a:1", "b:1"]', "must name one server"),
         ('kind = "redlock"\ntoken = "random"\nservers = ["a:1", "b:1"]', "must name at least 3 servers"),
         ('kind = "etcd"\nservers = ["a:1"]\nuser = "u"', "needs its password: give password_env"),

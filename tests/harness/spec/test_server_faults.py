@@ -139,6 +139,10 @@ def test_an_impossible_fault_is_refused_in_one_sentence(lock: str, fault: str, p
         ),
         (text("redis").replace('"redis"', '"redis"\nwait_for_replica = true'), "set replica = true too"),
         (
+            text("redis").replace('"redis"', '"redis"\nmin_replicas_to_write = 1'),
+            "min_replicas_to_write needs a replica: set replica = true too",
+        ),
+        (
             text("etcd", storage=f'{STANDBY}\nimage = "postgres:18"'),
             "replication needs Fencepost's own image of PostgreSQL",
         ),
