@@ -72,6 +72,13 @@ class RedisLockSettings(LockSettings):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class KahunaLockSettings(LockSettings):
+    """The same for Kahuna."""
+
+    is_ephemeral: bool = False  # is a lock only in memory, as if the request did not say?
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BucketName:
     """Where a client of S3 finds its bucket, and how it calls the servers."""
 

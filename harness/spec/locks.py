@@ -21,7 +21,7 @@ from harness.spec.fields import (
 )
 from harness.spec.sides import LimitedMemory, LockSide
 from harness.spec.systems import OfEtcd, OfHttp, OfRedis, OfS3, OfZookeeper
-from workloads.settings import LockSettings, RedisLockSettings, S3LockSettings
+from workloads.settings import KahunaLockSettings, LockSettings, RedisLockSettings, S3LockSettings
 
 REDLOCK_SERVERS = 5
 
@@ -179,7 +179,7 @@ class S3LockSection(LockSide, OfS3):
 
 
 class KahunaLockSection(LockSide, LimitedMemory):
-    """Kahuna, one server, over its REST API: persistent locks."""
+    """Kahuna, one server, over its REST API."""
 
     system: ClassVar[str] = "kahuna"
     complete_at_once: ClassVar[str] = 'lock.kind "kahuna"'
@@ -188,8 +188,15 @@ class KahunaLockSection(LockSide, LimitedMemory):
     kind: Literal["kahuna"]
     token: Literal["fencing-token", "none"] = "fencing-token"  # noqa: S105 - no password
     """The fencing token; none: your program's lock gives none."""
+    durability: Literal["persistent", "ephemeral"] = "persistent"
+    """What a lock outlives: a persistent one and its counter, a kill of the server; an ephemeral one, which
+    Kahuna makes if a request does not say, nothing."""
     image: Image = "kahunakv/kahuna:latest"
     """The image to run: Fencepost does not build one."""
+
+    def settings(self, **shared: Any) -> LockSettings:
+        """Return what a client gets."""
+        return KahunaLockSettings(**shared, is_ephemeral=self.durability == "ephemeral")
 
 
 class HttpLockSection(OfHttp, LockSide):

@@ -1,8 +1,9 @@
-"""Kahuna's persistent locks over its REST API: try-lock, try-extend and try-unlock.
+"""Kahuna's locks over its REST API: try-lock, try-extend and try-unlock.
 
 The token is the answer's `fencingToken`, which counts the resource's grants from 0. Only a
-persistent lock keeps its counter when the process ends. An owner that requests a lock it
-already holds gets the same token, and no new lease.
+persistent lock keeps its counter when the process ends; a request that does not say which it
+wants makes an ephemeral one. An owner that requests a lock it already holds gets the same token,
+and no new lease.
 
 Field names follow Kahuna 1.1, the first release that calls the owner `owner`.
 """
@@ -18,10 +19,10 @@ from checkers.history.lines import Token
 from workloads.client import NotApplied, Session, Unknown
 from workloads.http_connection import HttpConnection
 from workloads.locks.polling import PolledLease, PollingLock
-from workloads.settings import LockSettings, named
+from workloads.settings import KahunaLockSettings, LockSettings, named
 
 MILLISECOND = 1_000_000  # ns
-PERSISTENT = 1
+EPHEMERAL, PERSISTENT = range(2)
 
 
 class Type(enum.IntEnum):
@@ -55,10 +56,13 @@ class KahunaAnswer(Struct, frozen=True, kw_only=True, rename="camel"):
 class KahunaLockService:
     """The requests to a server, over one connection."""
 
-    def __init__(self, connection: HttpConnection, ttl: int, names: str = "") -> None:
+    def __init__(
+        self, connection: HttpConnection, ttl: int, names: str = "", durability: int = PERSISTENT
+    ) -> None:
         self._connection = connection
         self._names = names
         self._ttl = ttl  # ns
+        self._durability = durability
 
     def try_lock(self, resource: str, owner: str) -> PolledLease | None:
         """Take the lock if it is free; None if it is taken."""
@@ -92,7 +96,7 @@ class KahunaLockService:
             "resource": f"fencepost/{named(self._names, resource)}",
             "owner": base64.b64encode(owner.encode()).decode(),
             "expiresMs": self._ttl // MILLISECOND,
-            "durability": PERSISTENT,
+            "durability": self._durability,
         }
         return self._connection.call(f"/v1/locks/{request}", fields).read_as(KahunaAnswer)
 
@@ -106,9 +110,11 @@ def _expect(answer: KahunaAnswer, done: Type) -> None:
 
 def connect(settings: LockSettings, renewals: Session) -> PollingLock:
     """Make a client with two connections: one for the lock, one for its renewals."""
+    is_ephemeral = isinstance(settings, KahunaLockSettings) and settings.is_ephemeral
+    durability = EPHEMERAL if is_ephemeral else PERSISTENT
     calls, renewing = (
         KahunaLockService(
-            HttpConnection(settings.endpoints[0], settings.timeout), settings.ttl, settings.names
+            HttpConnection(settings.endpoints[0], settings.timeout), settings.ttl, settings.names, durability
         )
         for _ in range(2)
     )

@@ -13,6 +13,7 @@ import docker
 import docker.errors
 import pytest
 
+from harness.clients.recorder import RecordedSession
 from harness.engines.built_images import our_image
 from harness.engines.readiness import is_ready
 from harness.network.ports import free_addresses
@@ -20,13 +21,17 @@ from harness.network.systems import SYSTEMS
 from harness.network.topology import Address
 from harness.network.unfit import Unfit
 from harness.processes.supervisor import Supervisor
+from harness.spec import load
 from tests.support.challenged import ATTEMPTED, Condition, counted, run_until_challenged
 from tests.support.command import run_target
 from tests.support.repository import ROOT
 from tests.support.scripts import started
-from tests.support.systems import TTL, lock_clients
+from tests.support.systems import TTL, Memory, lock_clients
+from tests.support.tap import Tap
+from tests.support.waiting import wait_for
 from workloads.client import NotApplied, Unknown
 from workloads.http_connection import HttpConnection
+from workloads.locks import connect
 from workloads.locks.kahuna import KahunaLockService
 
 IMAGE = "kahunakv/kahuna:latest"
@@ -76,6 +81,20 @@ def test_the_first_token_of_a_resource_is_0(open_lock: Any) -> None:
         lock.release("first", f"0-{hold}")
 
     assert tokens == [0, 1, 2]
+
+
+@pytest.mark.parametrize(("durability", "sent"), [("persistent", 1), ("ephemeral", 0)])
+def test_every_request_says_how_durable_the_lock_is(address: Address, durability: str, sent: int) -> None:
+    section = load("kahuna-postgres", (f"lock.durability={durability}",)).lock
+    with closing(Tap("kahuna", [str(address)])) as tap:
+        shared = {"kind": "kahuna", "endpoints": tap.endpoints, "timeout": 5, "client": 0, "token": ""}
+        settings = section.settings(**shared, ttl=TTL)
+        with closing(connect(settings, RecordedSession(Memory(), 0, 1))) as lock:
+            lock.acquire(f"durable/{durability}", "0-1")
+            wait_for(lambda: len(tap.requests) > 1)  # a renewal
+            lock.release(f"durable/{durability}", "0-1")
+
+    assert {json.loads(body)["durability"] for _, body in tap.requests} == {sent}
 
 
 def test_an_owner_that_acquires_again_gets_the_same_token(service: Any) -> None:
