@@ -13,7 +13,7 @@ from harness.bench import availability, calibration, workers
 from harness.bench.bench import SHORTEST, Bench, BenchOptions, Say
 from harness.bench.native import NativeTools, images
 from harness.bench.orders import ClientOfBench
-from harness.bench.series import MOST_CLIENTS, REPETITIONS, written
+from harness.bench.series import MOST_CLIENTS, REPETITIONS, compares_fence, written
 from harness.core.duration import NS
 from harness.core.errors import ConfigurationError, InfrastructureError
 from harness.engines.cleanup import DOCKER
@@ -49,6 +49,11 @@ def check(target: Target) -> None:
         raise ConfigurationError(
             f'{target.name}: bench.fence_overhead: storage.fencing is "none", which adds nothing: remove it,'
             " or choose a fencing"
+        )
+    if target.bench.fence_overhead is not None and not compares_fence(target):
+        raise ConfigurationError(
+            f'{target.name}: bench.fence_overhead: storage.fencing "{target.storage.fencing}" is not compared'
+            " with writes without it: remove it, or require a write_rate or a write_p99"
         )
     deployment.check(target)
 

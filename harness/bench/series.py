@@ -172,6 +172,16 @@ def rounds_series(target: Target) -> Iterator[RoundsSeries]:
         yield from (RoundsSeries(clients=clients, writings=writings) for clients in (1, 8))
 
 
+def compares_fence(target: Target) -> bool:
+    """Is the target's own fencing among the ways to write that are compared?"""
+    fencing = target.storage.fencing
+    return any(
+        each.fencing == fencing and not each.raises_mark
+        for series in rounds_series(target)
+        for each in series.writings
+    )
+
+
 def _writings(target: Target) -> Iterator[Writing]:
     if target.storage.kind in storages.WITH_LOG:
         yield Writing(fencing="none", logged=True)

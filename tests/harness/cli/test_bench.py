@@ -126,6 +126,13 @@ def test_no_fence_adds_nothing(tmp_path: Path) -> None:
     assert 'bench.fence_overhead: storage.fencing is "none", which adds nothing' in said
 
 
+def test_a_fence_that_is_not_compared_has_no_overhead(tmp_path: Path) -> None:
+    target = ROOT / "examples" / "own-class" / "files.toml"
+    said = refusal(tmp_path, "bench", target, *required('fence_overhead="1ms"'))
+
+    assert 'bench.fence_overhead: storage.fencing "compare under flock" is not compared' in said
+
+
 @pytest.mark.parametrize("rate", ["nan", "inf", "1.5"])
 def test_the_highest_rate_is_a_whole_number(tmp_path: Path, rate: str) -> None:
     said = refusal(tmp_path, "bench", "redis-postgres", "--max-rate", rate)
