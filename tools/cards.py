@@ -6,6 +6,9 @@ one can be made again alone, and of each series one run:
 
     make cards NAMES="kazoo-lock-czxid"
     make cards NAMES="kazoo-lock-czxid" RUN=restart
+    make cards NAMES="kazoo-lock-czxid" RUN=plays
+
+A library with `releases` also gets a table of its releases, from the plays alone.
 """
 
 from __future__ import annotations
@@ -22,13 +25,18 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from harness.card.by_release import NOT_MADE
+from harness.card.plays import PLAYS
 from harness.card.series import series
+from harness.card.words import MARKS, polarity
+from tools.known_bugs import commit
 
 ROOT = Path(__file__).parents[1]
 LOCKS = ROOT / "examples/locks"
 CARDS = ROOT / "docs/cards"
 PAGE = ROOT / "docs/libraries.md"
 SERIES = 2
+_ONLY_PLAYS = [word for name in PLAYS for word in ("--only", name)]
 WITH_A_LOSS = "pause-before-write-unfenced"
 """Shows whether a release of a lost lock is refused, on which those answers rest."""
 
@@ -36,8 +44,9 @@ HEAD = (
     "# Cards of lock libraries\n\n"
     "Fencepost ran [a fixed series](adapters.md#the-card-of-a-library) against each of these lock libraries"
     " as it is, on servers that Fencepost started, with the adapters of"
-    " [examples/locks](../examples/locks/README.md). A cell says what these runs showed, and no more. A"
-    " lock that calls itself advisory is not blamed for being so.\n\n"
+    " [examples/locks](../examples/locks/README.md). A cell says what these runs showed, and no more: ✓ is"
+    " good, ✗ is bad, ○ is neither, or open. A lock that calls itself advisory is not blamed for"
+    " being so.\n\n"
     "Whether a lock tells its holder is judged by its answers to a release, not by listeners that it may"
     " have. In no run do two threads share one lock object. A lock without a token has no run with a fence."
     " `make cards` makes this page.\n\n"
@@ -47,7 +56,7 @@ HEAD = (
 def main(names: Sequence[str], run: str = "") -> None:
     """Make the cards of these libraries, or of all, and the page of all that were ever made.
 
-    With `run`, make only this run of each series again, one that answers a question by itself.
+    With `run`, make only this run of each series again, one that answers a question by itself, or the plays.
     """
     libraries = tomllib.loads((LOCKS / "libraries.toml").read_text())["library"]
     for library in libraries:
@@ -57,9 +66,17 @@ def main(names: Sequence[str], run: str = "") -> None:
             CARDS.mkdir(exist_ok=True)
             file = CARDS / f"{slug(library['name'])}.json"
             before = json.loads(file.read_text()) if run else [{}] * SERIES
-            cards = (_again(library, card, run) if run else _card(library) for card in before)
+            if run == "plays":
+                cards = [before[0] | _played(library, before[0]), *before[1:]]
+            else:
+                cards = [_again(library, card, run) if run else _card(library) for card in before]
             made = sorted(cards, key=_noes, reverse=True)
             file.write_text(f"{json.dumps(made, indent=1)}\n")
+            if "releases" in library:
+                by_release = _by_release(library)
+                (CARDS / f"{slug(library['name'])}-releases.json").write_text(
+                    f"{json.dumps(by_release, indent=1)}\n"
+                )
             PAGE.write_text("".join(page(libraries)))
 
 
@@ -83,6 +100,13 @@ def _again(library: dict[str, Any], card: dict[str, Any], name: str) -> dict[str
     return card | {"runs": runs, "answers": {key: answers[key] for key in made["answers"]}}
 
 
+def _played(library: dict[str, Any], card: dict[str, Any]) -> dict[str, Any]:
+    """Make the plays again; return what they change in a card."""
+    made = _card(library, *_ONLY_PLAYS)
+    answers = card["answers"] | {key: made["answers"][key] for key, _play in PLAYS.values()}
+    return {"plays": made["plays"], "plays_began": made["began"], "answers": answers}
+
+
 def _card(library: dict[str, Any], *options: str) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as cards:
         done = subprocess.run(
@@ -93,12 +117,39 @@ def _card(library: dict[str, Any], *options: str) -> dict[str, Any]:
         )
     if not done.stdout:
         sys.exit(done.returncode)
-    card: dict[str, Any] = json.loads(done.stdout)
+    return _kept(json.loads(done.stdout)) | {"commit": commit()}
+
+
+def _kept(card: dict[str, Any]) -> dict[str, Any]:
+    """Return a card without the folders that are gone."""
     for run in card["runs"]:
         del run["folder"], run["coverage"]
     for answer in card["answers"].values():
         answer["runs"] = [Path(run).parts[1] for run in answer["runs"]]
     return card
+
+
+def _by_release(library: dict[str, Any]) -> dict[str, Any]:
+    """Make the plays of the releases that tell which one changed an answer."""
+    with tempfile.TemporaryDirectory() as cards:
+        options = [*_ONLY_PLAYS, "--versions", library["releases"], "--install", library["install"]]
+        done = subprocess.run(
+            [
+                *_words(library | {"command": library["installed"]}),
+                *options,
+                "--format=json",
+                "--cards",
+                cards,
+            ],
+            cwd=LOCKS / library["folder"],
+            check=True,
+            stdout=subprocess.PIPE,
+        )
+    found: dict[str, Any] = json.loads(done.stdout)
+    for card in found["cards"].values():
+        del card["folder"]
+        _kept(card)
+    return found | {"commit": commit()}
 
 
 def _words(library: dict[str, Any]) -> list[str]:
@@ -124,18 +175,25 @@ def page(libraries: Sequence[dict[str, Any]]) -> Iterator[str]:
         for library in libraries
         if (file := CARDS / f"{slug(library['name'])}.json").exists()
     }
-    questions = [answer["question"] for answer in next(iter(cards.values()))[0]["answers"].values()]
+    questions = {
+        key: answer["question"] for each in cards.values() for key, answer in each[0]["answers"].items()
+    }
     yield HEAD
-    yield _row(["lock", "version", *questions])
+    yield _row(["lock", "version", *questions.values()])
     yield _row(["---"] * (len(questions) + 2))
     for library in libraries:
         if made := cards.get(library["name"]):
-            answers = made[0]["answers"].values()
-            cells = [f"**{answer['answer']}**: {answer['said']}" for answer in answers]
+            cells = [_cell(key, made[0]["answers"].get(key)) for key in questions]
             yield _row([f"[{library['name']}](#{anchor(library['name'])})", _versions(made[0]), *cells])
     for library in libraries:
         if made := cards.get(library["name"]):
             yield from _section(library, made)
+
+
+def _cell(key: str, answer: dict[str, Any] | None) -> str:
+    if answer is None:
+        return "–"
+    return f"{MARKS[polarity(key, answer['answer'])]} **{answer['answer']}**: {answer['said']}"
 
 
 def _noes(card: dict[str, Any]) -> int:
@@ -148,7 +206,9 @@ def _section(library: dict[str, Any], made: Sequence[dict[str, Any]]) -> Iterato
     command = shlex.join(["fencepost", *_words(library)[1:]])
     yield f"\n## {library['name']}\n\n"
     yield f"Recommended fence: {library['fence']}\n\n"
-    yield f"{_versions(card)}; {card['began']}; engine {card['engine']}. {_agreement(made)} To repeat it:\n\n"
+    by = f"commit `{card['commit']}`; " if "commit" in card else ""
+    made_when = f"{card['began']}; {by}engine {card['engine']}"
+    yield f"{_versions(card)}; {made_when}. {_agreement(made)} To repeat it:\n\n"
     yield f"```sh\ncd {(LOCKS / library['folder']).resolve().relative_to(ROOT)}\n"
     yield "".join(f"{step}\n" for step in library.get("build", ()))
     yield f"{command}\n```\n\n"
@@ -156,14 +216,32 @@ def _section(library: dict[str, Any], made: Sequence[dict[str, Any]]) -> Iterato
         found = ", ".join(f"{name} ×{count}" for name, count in run["anomalies"].items())
         later = f" ({run['began']})" if "began" in run else ""
         yield f"- {run['name']}: {found or run['failure'] or run['verdict']}{later}\n"
+    for play, found in card.get("plays", {}).items():
+        later = f" ({card['plays_began']})" if "plays_began" in card else ""
+        yield f"- {play}: {found['answer']}: {found['said']}{later}\n"
+    releases = CARDS / f"{slug(library['name'])}-releases.json"
+    if releases.exists():
+        yield from _table_of_releases(json.loads(releases.read_text()))
     if finding := next((run["finding"] for run in card["runs"] if run["finding"]), None):
         yield f"\nThe first finding, {finding['anomaly']}: {finding['summary']}\n\n"
         yield "".join(f"{number}. {step}\n" for number, step in enumerate(finding["steps"], 1))
 
 
+def _table_of_releases(found: dict[str, Any]) -> Iterator[str]:
+    head, *others = found["table"]
+    yield f"\nThe plays with its releases, {found['made']}, by commit `{found['commit']}`:\n\n"
+    yield from map(_row, (head, ["---"] * len(head), *others))
+    yield "".join(f"\n{change['said']}.\n" for change in found["changes"]) or "\nNo answer changed.\n"
+    if len(found["cards"]) < len(found["versions"]):
+        yield f"\n{NOT_MADE} was not played: the releases before and after it answer alike.\n"
+
+
 def _agreement(made: Sequence[dict[str, Any]]) -> str:
     words = [{key: answer["answer"] for key, answer in card["answers"].items()} for card in made]
-    other = [key.replace("_", " ") for key in words[0] if any(each[key] != words[0][key] for each in words)]
+    known = set.intersection(*(set(each) for each in words))
+    other = [
+        key.replace("_", " ") for key in words[0] if key in known and len({each[key] for each in words}) > 1
+    ]
     if not other:
         return f"{len(made)} series gave the same answers."
     return f"{len(made)} series differed in: {', '.join(other)}."

@@ -79,11 +79,11 @@ BUGS = {
 def main(names: Sequence[str]) -> int:
     """Find these bugs, or all; return 1 if one was missed, or a fixed system showed one."""
     record = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else {}
-    commit, missed = _commit(), 0
+    by, missed = commit(), 0
     for name in names or BUGS:
         if found := seen(BUGS[name]):
             date = dt.datetime.now(tz=dt.UTC).date().isoformat()
-            record[name] = {"date": date, "commit": commit, **found}
+            record[name] = {"date": date, "commit": by, **found}
             in_order = {bug: record[bug] for bug in BUGS if bug in record}
             RECORD.write_text(f"{json.dumps(in_order, indent=1, ensure_ascii=False)}\n", encoding="utf-8")
         else:
@@ -101,7 +101,7 @@ def seen(bug: KnownBug) -> dict[str, Any] | None:
     return {"affected": affected, "fixed": fixed} if affected and fixed else None
 
 
-def _commit() -> str:
+def commit() -> str:
     """Return the commit of this checkout; one with changes ends in "-dirty"."""
     described = ["git", "describe", "--always", "--abbrev=10", "--exclude=*", "--dirty"]
     return subprocess.run(described, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()

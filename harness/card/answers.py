@@ -6,18 +6,19 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
+from harness.card.plays import PLAYS, PlayResult
 from harness.card.seen import Seen
 from harness.card.series import EVERY, WITH_FAILOVER, Subject
+from harness.card.words import Polarity, Word, polarity
 from harness.core.duration import NS
 from harness.report.sentences import count
 
-Word = Literal["yes", "no", "none", "not shown"]
 MOST_REASONS = 1
 _OF_TOKENS = frozenset({"duplicate-token", "token-regression"})
 NO_MOMENT = "the program reports no moment between the grant and its token"
 NOT_MADE = "no such run was made"
+NOT_PLAYED = "it was not played"
 NOT_ATOMIC = ", as far as its token is drawn with the grant"
 
 
@@ -29,12 +30,19 @@ class AnsweredQuestion:
     question: str
     word: Word
     said: str  # what the runs showed, in a few words
-    runs: tuple[Path, ...]  # their folders
+    runs: tuple[Path, ...] = ()  # their folders
+
+    @property
+    def polarity(self) -> Polarity:
+        """Is it good or bad?"""
+        return polarity(self.key, self.word)
 
 
-def answers(subject: Subject, seen: Sequence[Seen]) -> tuple[AnsweredQuestion, ...]:
+def answers(
+    subject: Subject, seen: Sequence[Seen], played: Sequence[PlayResult] = ()
+) -> tuple[AnsweredQuestion, ...]:
     """Answer every question; one whose runs failed or never got there is "not shown"."""
-    return tuple(
+    of_runs = [
         AnsweredQuestion(
             key=key,
             question=question,
@@ -44,7 +52,18 @@ def answers(subject: Subject, seen: Sequence[Seen]) -> tuple[AnsweredQuestion, .
         )
         for key, question, answer in _QUESTIONS
         for used, word, said in (answer(subject, seen),)
-    )
+    ]
+    results = {each.key: each for each in played}
+    of_plays = [
+        AnsweredQuestion(
+            key=key,
+            question=_PLAYED[key],
+            word=results[key].word if key in results else "not shown",
+            said=results[key].said if key in results else NOT_PLAYED,
+        )
+        for key, _scene in PLAYS.values()
+    ]
+    return (*of_runs, *of_plays)
 
 
 def is_answered(key: str, subject: Subject, seen: Sequence[Seen]) -> bool:
@@ -187,6 +206,16 @@ _QUESTIONS: tuple[tuple[str, str, Callable[[Subject, Sequence[Seen]], Found]], .
     ("survives_failover", "survives a failover?", _failover),
     ("safe_with_fence", "safe with a fence?", _fence),
 )
+
+
+_PLAYED = {
+    "renewed_while_held": "renewed while held?",
+    "renewed_after_reentry": "renewed after it was taken twice?",
+    "refuses_foreign_release": "refuses a foreign release?",
+    "taken_again_silently": "taken again silently?",
+    "first_come_first_served": "first come, first served?",
+}
+"""The questions that plays answer."""
 
 
 def _of(seen: Iterable[Seen], kind: str) -> list[Seen]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 
 from harness.card.answers import is_answered
+from harness.card.plays import PLAYS
 from harness.card.seen import Seen, seen_in
 from harness.card.series import OF_LOCK_SERVERS, Experiment, Subject, series, target_of
 from harness.core.errors import ConfigurationError, InfrastructureError
@@ -22,13 +23,18 @@ NEEDS_TOKENS = "this lock gives no fencing token, which the fenced runs of the s
 
 
 def planned(subject: Subject, engine: Engine, only: Sequence[str] = ()) -> list[Experiment]:
-    """The runs of the series, or some; ConfigurationError or EngineUnavailableError if one cannot be made."""
+    """The runs of the series, or some; ConfigurationError or EngineUnavailableError if one cannot be made.
+
+    `only` may also name plays.
+    """
     every = {each.name: each for each in series(subject.lock, gives_token=subject.gives_token)}
     for name in only:
-        if name not in every:
+        if name not in every and name not in PLAYS:
             if name in {each.name for each in series(subject.lock)}:
                 raise ConfigurationError(f"--only {name}: it needs a token, and --no-token leaves it out")
-            raise ConfigurationError(f"--only {name}: no run of the series{did_you_mean(name, every)}")
+            raise ConfigurationError(
+                f"--only {name}: no run of the series{did_you_mean(name, [*every, *PLAYS])}"
+            )
     experiments = [each for name, each in every.items() if name in only or not only]
     if any(each.kind in OF_LOCK_SERVERS for each in experiments):
         _check_lock_servers(subject, every["calm"])

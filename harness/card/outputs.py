@@ -10,8 +10,10 @@ from typing import Any
 
 from checkers.text.printable import as_json
 from harness.card.answers import NO_MOMENT, AnsweredQuestion
+from harness.card.plays import PlayResult
 from harness.card.seen import Seen
 from harness.card.series import Subject
+from harness.card.words import MARKS
 from harness.files.atomic_files import replace_file
 from harness.report.markdown import code, inert, row
 
@@ -29,11 +31,13 @@ class Card:
     began: str  # ISO 8601, UTC
     answers: Sequence[AnsweredQuestion]
     seen: Sequence[Seen]
+    played: Sequence[PlayResult] = ()
 
     @property
     def versions(self) -> dict[str, str]:
         """The versions of the libraries, as the program named them."""
-        return {name: version for seen in self.seen for name, version in seen.versions.items()}
+        known = [*(each.versions for each in self.seen), *(each.versions for each in self.played)]
+        return {name: version for each in known for name, version in each.items()}
 
 
 def write(card: Card, folder: Path) -> None:
@@ -58,6 +62,8 @@ def markdown(card: Card, folder: Path) -> Iterator[str]:
         name = seen.experiment.name
         link = f"[{name}]({_link(seen.folder, folder)})" if seen.folder else name
         yield f"- {link}: {inert(result(seen))}"
+    for each in card.played:
+        yield f"- {each.play}: {each.word}: {inert(each.said)}"
 
 
 def document(card: Card, folder: Path) -> dict[str, Any]:
@@ -77,6 +83,7 @@ def document(card: Card, folder: Path) -> dict[str, Any]:
             answer.key: {
                 "question": answer.question,
                 "answer": answer.word,
+                "polarity": answer.polarity,
                 "said": answer.said,
                 "runs": [os.path.relpath(run, folder) for run in answer.runs],
             }
@@ -94,6 +101,7 @@ def document(card: Card, folder: Path) -> dict[str, Any]:
             }
             for seen in card.seen
         ],
+        "plays": {each.play: {"answer": each.word, "said": each.said} for each in card.played},
     }
 
 
@@ -133,7 +141,7 @@ def _finding(seen: Seen) -> dict[str, Any] | None:
 
 def _cell(answer: AnsweredQuestion, folder: Path) -> str:
     links = " ".join(f"[{number}]({_link(run, folder)})" for number, run in enumerate(answer.runs, 1))
-    return f"**{answer.word}**: {inert(answer.said)} {links}".rstrip()
+    return f"{MARKS[answer.polarity]} **{answer.word}**: {inert(answer.said)} {links}".rstrip()
 
 
 def _link(run: Path, folder: Path) -> str:

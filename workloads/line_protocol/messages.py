@@ -67,6 +67,8 @@ class StartResult(Struct, frozen=True, kw_only=True):
     """Of the libraries and runtimes that the program uses, by name."""
     stop: bool = False
     """Does it know the request "stop"?"""
+    reenter: bool = False
+    """Does it know the field "reenter" of the request "acquire"?"""
 
 
 class AcquireResult(Struct, frozen=True, kw_only=True):

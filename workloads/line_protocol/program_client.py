@@ -132,7 +132,7 @@ class ProgramClient:
         """Called with a second answer to one request."""
         self.renewed: Callable[[RenewedEvent], None] = lambda _renewed: None
         self.versions: Mapping[str, str] = {}  # that the program named at its start
-        self.knows_stop = False
+        self.knows_stop = self.knows_reenter = False
         self._is_stopping = False  # it is not restarted any more
         self._stopped: queue.SimpleQueue[tuple[ProgramLine, Fields]] = queue.SimpleQueue()
         self.events: set[str] = set()  # the kinds of events that the program has sent
@@ -268,6 +268,7 @@ class ProgramClient:
             started = self.request("start", within=STARTING, **self._start_fields)
             result = convert_fields(StartResult, started)
             self.versions, self.knows_stop = result.versions, result.stop
+            self.knows_reenter = result.reenter
         except (NotApplied, Unknown) as error:
             how = self._program.ending()
             self._program.end()

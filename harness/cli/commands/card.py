@@ -38,6 +38,17 @@ from harness.core.printing import say
     multiple=True,
     help="Make only this run of the series, such as pause-acquired-fenced (repeatable).",
 )
+@click.option(
+    "--versions",
+    metavar="NAME=A,B,…",
+    help="Make cards of these releases of a library, oldest first, to find which one changed an answer.",
+)
+@click.option(
+    "--install",
+    metavar="COMMAND",
+    default="",
+    help="How a release is installed: {version} is its place, here and in COMMAND.",
+)
 @folder_option("cards", "The folder for the card's own folder, with its runs.")
 @format_option("the card on stdout, everything else on stderr.")
 @OVERRIDES
@@ -48,6 +59,8 @@ def card(
     no_token: bool,
     name: str | None,
     only: tuple[str, ...],
+    versions: str | None,
+    install: str,
     cards: Path,
     output: str,
     engine: Literal["auto", "docker", "local"],
@@ -60,15 +73,29 @@ def card(
     fault first; then a holder paused at each stop point, without a fence and with one; the lock
     service cut off, its messages held back, its server restarted, and failed over where it can.
     """
+    from harness.card.by_release import Releases
     from harness.card.series import Subject
-    from harness.cli.make_card import make_card, name_of
+    from harness.cli.make_card import MadeCard, make_card, name_of
+    from harness.cli.make_cards_by_release import make_cards
+    from harness.core.printing import show_document
     from harness.engines.choice import choose
     from harness.run.runner import RunOptions
 
+    if install and versions is None:
+        raise click.UsageError("--install is for --versions: name the releases, oldest first")
+    releases = None if versions is None else Releases.parsed(versions, install)
     name = name or name_of(command)
     subject = Subject(name=name, command=command, gives_token=not no_token, **settings)
     chosen = choose(engine, say)
     options = RunOptions(seed=seed, command=("fencepost", *sys.argv[1:]), again=("--engine", chosen.name))
-    return make_card(
-        subject, chosen, options, cards, only, text=text_stream(output), as_json=output == "json"
-    )
+    text, as_document = text_stream(output), output == "json"
+
+    def make(one: Subject) -> MadeCard:
+        return make_card(one, chosen, options, cards, only, text=text)
+
+    if releases is not None:
+        return make_cards(subject, releases, cards, make, text=text, as_document=as_document)
+    made = make(subject)
+    if as_document:
+        show_document(made.document())
+    return made.code

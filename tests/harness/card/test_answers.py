@@ -286,7 +286,7 @@ def test_the_row_links_to_the_runs_behind_each_cell(tmp_path: Path) -> None:
 
     lines = (tmp_path / MARKDOWN).read_text().splitlines()
     assert lines[0] == "| lock | token? |"
-    assert lines[2] == r"| mine | **yes**: `a\x7cb` [1](runs/mine-calm/1/report.html) |"
+    assert lines[2] == r"| mine | ✓ **yes**: `a\x7cb` [1](runs/mine-calm/1/report.html) |"
     assert "- [calm](runs/mine-calm/1/report.html): valid" in lines
     assert "- restart: no verdict: `redis-1` did not start" in lines
 
@@ -299,6 +299,7 @@ def test_the_document_has_the_same_as_data(tmp_path: Path) -> None:
     assert document["answers"]["token"] == {
         "question": "token?",
         "answer": "yes",
+        "polarity": "good",
         "said": "a|b",
         "runs": ["runs/mine-calm/1"],
     }

@@ -15,8 +15,8 @@ public final class Protocol {
 
     public record Server(String[] endpoints, long ttl_ms, String password) {}
     /** A line of Fencepost; only the first one, start, has timeout_ms and lock. */
-    public record Request(
-            long id, String op, String resource, String owner, long wait_ms, int timeout_ms, Server lock) {}
+    public record Request(long id, String op, String resource, String owner, long wait_ms, boolean reenter,
+            int timeout_ms, Server lock) {}
     /** The token, the length of the lease, and when it was asked for (System.nanoTime): each null if unknown. */
     public record Grant(Long token, Long ttl_ms, Long attempt_ns) {}
 
@@ -45,11 +45,10 @@ public final class Protocol {
         try {
             Request start = JSON.fromJson(IN.nextLine(), Request.class);
             Lock lock = connect.apply(start);
-            OUT.println(JSON.toJson(Map.of("id", start.id, "outcome", "ok", "versions", versions, "stop", true)));
+            OUT.println(JSON.toJson(Map.of("id", start.id, "outcome", "ok", "versions", versions, "stop", true,
+                    "reenter", lock instanceof Reentrant)));
             while (IN.hasNextLine()) answer(JSON.fromJson(IN.nextLine(), Request.class), lock);
-        } catch (Exception error) {
-            error.printStackTrace();
-        }
+        } catch (Exception error) { error.printStackTrace(); }
         System.exit(0); // a library's threads would keep the JVM alive
     }
 
@@ -59,8 +58,9 @@ public final class Protocol {
         try {
             switch (asked.op) {
                 case "set_up" -> lock.setUp();
-                case "acquire" -> answer = (JsonObject) JSON.toJsonTree(
-                        lock.acquire(asked.resource, asked.owner, asked.wait_ms));
+                case "acquire" -> answer = (JsonObject) JSON.toJsonTree(asked.reenter
+                        ? ((Reentrant) lock).acquireReentered(asked.resource, asked.owner, asked.wait_ms)
+                        : lock.acquire(asked.resource, asked.owner, asked.wait_ms));
                 case "release" -> lock.release(asked.resource, asked.owner);
                 case "stop" -> { if (asked.owner != null) lock.release(asked.resource, asked.owner); }
                 case "revoke" -> lock.revoke(asked.resource, asked.owner);

@@ -9,7 +9,7 @@ import org.redisson.api.RFencedLock;
 import org.redisson.api.RLock;
 
 /** Redisson on one server: "fenced" is RFencedLock, "lease" RLock, "watchdog" an RLock that renews itself. */
-record RedissonLock(String kind, long ttl, RedissonConnection connection) implements Protocol.Lock {
+record RedissonLock(String kind, long ttl, RedissonConnection connection, SecondThread second) implements Reentrant {
     private RLock lock(String resource) {
         String name = "lock:" + resource;
         return kind.equals("fenced") ? connection.client().getFencedLock(name) : connection.client().getLock(name);
@@ -34,21 +34,24 @@ record RedissonLock(String kind, long ttl, RedissonConnection connection) implem
         return new Grant(token, left, asked);
     }
 
+    public Grant acquireReentered(String resource, String owner, long waitMs) throws Exception {
+        return second.reenter(this, resource, owner, waitMs);
+    }
+
     public void release(String resource, String owner) throws Exception {
         try {
-            lock(resource).unlock(); // by this client and thread, not by the owner
+            second.release(owner, lock(resource)::unlock); // by this client and thread, not by the owner
         } catch (IllegalMonitorStateException error) {
             throw new Failed(error.getMessage());
         }
     }
 
-    public void reconnect() {
-        connection.drop();
-    }
+    public void reconnect() { connection.drop(); }
 
     public static void main(String[] kind) {
         Protocol.serve(Versions.of("redisson", Redisson.class), start -> {
-            RedissonLock locks = new RedissonLock(kind[0], start.lock().ttl_ms(), new RedissonConnection(start));
+            RedissonConnection redis = new RedissonConnection(start);
+            RedissonLock locks = new RedissonLock(kind[0], start.lock().ttl_ms(), redis, new SecondThread());
             Attempts.warmUp(() -> locks.lock("warm-up").isLocked());
             return locks;
         });

@@ -1,0 +1,250 @@
+"""What a few programs do with one lock, step by step: questions that no run with a workload asks.
+
+Each play takes a lock of its own, so that none disturbs the next.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from functools import partial
+
+from harness.card.series import Experiment, Subject, target_of
+from harness.card.words import Word
+from harness.core.duration import NS
+from harness.engines.engine import Engine
+from harness.run.programs import Programs, programs_on_servers
+from workloads.client import Unknown
+from workloads.line_protocol.messages import AcquireResult, convert_fields
+from workloads.line_protocol.played import Hung, PlayedAnswer, asked
+from workloads.line_protocol.program_client import ProgramClient, ProgramError
+
+SIDES = frozenset(("lock",))
+LONGER = 2.5
+"""How many leases a holder holds, and another client waits for."""
+LEASES = 4
+"""TTLs in which the lock of a stopped program is free, at the latest."""
+SHORT = 0.3  # s; in which a lock that is free is granted, and in which a client has begun to wait
+ROUNDS = 8
+FIRST, SECOND, THIRD = 0, 1, 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlayResult:
+    """What a play says of one question."""
+
+    play: str
+    key: str  # of the question
+    word: Word
+    said: str
+    versions: Mapping[str, str]  # of the libraries, as the program named them
+
+
+class _NotPlayedError(Exception):
+    """A play got no lock, or no answer, with which it could go on."""
+
+
+def play(subject: Subject, engine: Engine, only: Sequence[str] = ()) -> Iterator[PlayResult]:
+    """Play each, or those of `only`, with programs on servers of their own; yield the answers.
+
+    What cannot be played is "not shown". Raises as an engine does, if the servers do not start.
+    """
+    target = target_of(subject, Experiment(kind="calm"))
+    chosen = {name: (key, acted) for name, (key, acted) in PLAYS.items() if name in only or not only}
+    if not chosen:
+        return
+    with (
+        programs_on_servers(target, SIDES, engine, list(PLAYS)) as programs,
+        ExitStack() as started,
+    ):
+        stage = _Stage(programs, started)
+        for name, (key, acted) in chosen.items():
+            try:
+                word, said = acted(stage, name)
+            except Hung as hung:
+                word, said = "not shown", f"the program did not answer {hung.request}: {hung.why}"
+                stage.leave()
+            except (_NotPlayedError, ProgramError) as error:
+                word, said = "not shown", str(error)
+            yield PlayResult(play=name, key=key, word=word, said=said, versions=stage.versions)
+
+
+class _Stage:
+    """The programs, each started when it is first needed."""
+
+    def __init__(self, programs: Programs, started: ExitStack) -> None:
+        self._programs = programs
+        self._started = started
+        self._known: dict[int, ProgramClient] = {}
+        self._owners = itertools.count(1)
+        self.paused = programs.paused
+        self.versions: Mapping[str, str] = {}
+        self.ttl = programs.target.lock.ttl / NS["s"]
+
+    def program(self, client: int) -> ProgramClient:
+        if client not in self._known:
+            self._known[client] = self._started.enter_context(closing(self._programs.begin(client)))
+            self.versions = self._known[client].versions
+        return self._known[client]
+
+    def leave(self) -> None:
+        """Let the next play begin with programs of its own."""
+        self._known.clear()
+
+    def owner(self, client: int) -> str:
+        return f"{client}-{next(self._owners)}"
+
+    def asks(self, client: int, resource: str, owner: str, wait: float, **more: bool) -> PlayedAnswer:
+        """Acquire within so many seconds."""
+        wait_ms, within = round(wait * 1000), wait + 1
+        program = self.program(client)
+        return asked(
+            program, "acquire", within=within, resource=resource, owner=owner, wait_ms=wait_ms, **more
+        )
+
+    def takes(self, client: int, resource: str, owner: str, wait: float = 0, **more: bool) -> float:
+        """Acquire a lock that is free, or becomes it; return its lease (s), or the target's TTL."""
+        answer = self.asks(client, resource, owner, wait or LEASES * self.ttl, **more)
+        if answer.word != "ok":
+            raise _NotPlayedError(f"a free lock was not granted: {answer.shown}")
+        try:
+            lease = convert_fields(AcquireResult, answer.fields).ttl_ms
+        except Unknown as error:
+            raise _NotPlayedError(str(error)) from error
+        return self.ttl if lease is None else lease / 1000
+
+    def releases(self, client: int, resource: str, owner: str) -> PlayedAnswer:
+        return asked(self.program(client), "release", resource=resource, owner=owner)
+
+
+Play = Callable[[_Stage, str], tuple[Word, str]]
+
+
+def _held_longer(stage: _Stage, resource: str, *, reenter: bool = False) -> tuple[Word, str]:
+    """Hold a lock for longer than its lease, while another client waits for it."""
+    if reenter and not stage.program(FIRST).knows_reenter:
+        return "not shown", "the program does not know reenter"
+    holder, other = stage.owner(FIRST), stage.owner(SECOND)
+    lease = stage.takes(FIRST, resource, holder, **({"reenter": True} if reenter else {}))
+    granted, waits = time.monotonic(), LONGER * max(lease, stage.ttl)
+    answer = stage.asks(SECOND, resource, other, waits)
+    after = time.monotonic() - granted
+    if answer.word == "ok":
+        stage.releases(SECOND, resource, other)
+        stage.releases(FIRST, resource, holder)
+        return "no", f"another client was granted it after {after:.1f} s, while it was held"
+    if answer.word != "failed":
+        return "not shown", f"the acquire of the other client: {answer.shown}"
+    if (released := stage.releases(FIRST, resource, holder)).word != "ok":
+        return "not shown", f"nobody else was granted it, but its release: {released.shown}"
+    return "yes", f"nobody else was granted it in {after:.1f} s"
+
+
+def _foreign_release(stage: _Stage, resource: str) -> tuple[Word, str]:
+    """Release the lock of another holder: as an owner that never had it, and as one that has lost it."""
+    holder, stranger = stage.owner(FIRST), stage.owner(SECOND)
+    lease = stage.takes(FIRST, resource, holder)
+    released = stage.releases(SECOND, resource, stranger)
+    if stage.asks(SECOND, resource, (next_one := stage.owner(SECOND)), min(SHORT, lease / 2)).word == "ok":
+        stage.releases(SECOND, resource, next_one)
+        return "no", "the release by an owner that never had it freed it"
+    stage.releases(FIRST, resource, holder)
+    if released.word == "ok":
+        return "no", "the release by an owner that never had it ended ok, but did not free it"
+    late = _late_release(stage, resource)
+    return ("no", late) if late else ("yes", "of an owner that never had it, and of one that had lost it")
+
+
+def _late_release(stage: _Stage, resource: str) -> str:
+    """Say what is wrong with the release of a lost lock that another client holds now; "" if nothing is."""
+    loser, holder, third = stage.owner(FIRST), stage.owner(SECOND), stage.owner(FIRST)
+    stage.takes(FIRST, resource, loser)
+    with stage.paused(FIRST):
+        lease = stage.takes(SECOND, resource, holder)
+        granted = time.monotonic()
+    released = stage.releases(FIRST, resource, loser)
+    answer = stage.asks(FIRST, resource, third, min(SHORT, lease / 4))
+    if time.monotonic() - granted > lease / 2 or answer.word not in {"ok", "failed"}:
+        raise _NotPlayedError(f"the release of a lost lock came too late, or had no answer: {answer.shown}")
+    if answer.word == "ok":
+        stage.releases(FIRST, resource, third)
+        return "the late release of a lost lock freed it, while the next client held it"
+    stage.releases(SECOND, resource, holder)
+    return "the late release of a lost lock ended ok, but did not free it" if released.word == "ok" else ""
+
+
+def _taken_again(stage: _Stage, resource: str) -> tuple[Word, str]:
+    """Let a holder lose its lock, and another client leave it again: does the first one take it by itself?"""
+    loser, other, last = stage.owner(FIRST), stage.owner(SECOND), stage.owner(SECOND)
+    stage.takes(FIRST, resource, loser)
+    with stage.paused(FIRST):
+        stage.takes(SECOND, resource, other)
+        released = stage.releases(SECOND, resource, other)
+        if released.word != "ok":
+            raise _NotPlayedError(f"the release of the next holder: {released.shown}")
+    time.sleep(stage.ttl / 2)  # a program renews at least that often
+    answer = stage.asks(SECOND, resource, last, SHORT)
+    if answer.word == "ok":
+        stage.releases(SECOND, resource, last)
+        return "no", "it was still free for another client"
+    stage.releases(FIRST, resource, loser)
+    if answer.word != "failed":
+        return "not shown", f"the acquire of another client: {answer.shown}"
+    return "yes", "its old holder had it again, without an acquire"
+
+
+def _queue(stage: _Stage, resource: str) -> tuple[Word, str]:
+    """Let two clients wait for a lock, one after the other: which one is granted it?"""
+    in_order = sum(
+        _is_first(stage, resource, *pair)
+        for pair in itertools.islice(itertools.cycle([(SECOND, THIRD), (THIRD, SECOND)]), ROUNDS)
+    )
+    said = f"in {in_order} of {ROUNDS} rounds the first that waited was granted it first"
+    return ("yes" if in_order == ROUNDS else "no"), said
+
+
+def _is_first(stage: _Stage, resource: str, early: int, late: int) -> bool:
+    holder = stage.owner(FIRST)
+    stage.takes(FIRST, resource, holder)
+    granted: list[int] = []
+    failed: list[str] = []
+
+    def waits(client: int) -> None:
+        owner = stage.owner(client)
+        try:
+            answer = stage.asks(client, resource, owner, LEASES * stage.ttl)
+        except Hung as hung:
+            failed.append(hung.why)
+            return
+        if answer.word != "ok":
+            failed.append(answer.shown)
+            return
+        granted.append(client)
+        stage.releases(client, resource, owner)
+
+    for client in (early, late):
+        stage.program(client)
+    clients = [threading.Thread(target=waits, args=(client,)) for client in (early, late)]
+    for each in clients:
+        each.start()
+        time.sleep(SHORT)
+    stage.releases(FIRST, resource, holder)
+    for each in clients:
+        each.join()
+    if failed:
+        raise _NotPlayedError(f"a client that waited was not granted it: {failed[0]}")
+    return granted[0] == early
+
+
+PLAYS: Mapping[str, tuple[str, Play]] = {
+    "held-longer": ("renewed_while_held", _held_longer),
+    "held-longer-reentered": ("renewed_after_reentry", partial(_held_longer, reenter=True)),
+    "foreign-release": ("refuses_foreign_release", _foreign_release),
+    "taken-again": ("taken_again_silently", _taken_again),
+    "queue": ("first_come_first_served", _queue),
+}
+"""The question that each answers; its name is also that of its lock."""
