@@ -26,6 +26,7 @@ from harness.bench.document import (
     to_ms,
 )
 from harness.bench.hand_over import HandOver, NotGrantedError, takes
+from harness.bench.latencies import Latencies
 from harness.bench.native import NativeTools
 from harness.bench.orders import Measured
 from harness.bench.requirements import judged
@@ -88,6 +89,7 @@ class Bench:
     stale_holds: list[StaleHold] = field(default_factory=list)
     availability: list[AvailabilityDocument] = field(default_factory=list)
     native: dict[str, NativeDocument] = field(default_factory=dict)  # by the key of the series
+    failures: dict[RoundsSeries, Latencies] = field(default_factory=dict)  # of all writes in the rounds
     native_means: dict[RoundsSeries, list[Mapping[str, float]]] = field(default_factory=dict)
     """ms; by fencing, of each repetition."""
     remarks: list[str] = field(default_factory=list)
@@ -207,13 +209,16 @@ class Bench:
 
     def _measure_rounds(self, clients: BenchWorkers, series: RoundsSeries) -> None:
         measured = self._carry_out(clients, series, self._limit(series), is_open=False)
+        failures = self.failures.setdefault(series, Latencies())
+        for each in measured:
+            failures.merge(each.latencies.get("write", Latencies()))
         self.rounds.setdefault(series, []).append(np.concatenate([each.rounds for each in measured]))
 
     def _carry_out(
         self, clients: BenchWorkers, series: BenchSeries | RoundsSeries, rate: float | None, *, is_open: bool
     ) -> list[Measured]:
         begins = time.monotonic_ns() + AHEAD
-        window = windows(series.clients, begins, self.lasts, rate, is_open=is_open)
+        window = windows(series.clients, begins, self.lasts, rate, is_open=is_open, most=self._limit(series))
         return clients.carry_out([series.order(client, window(client)) for client in range(series.clients)])
 
     def _offered(self) -> list[float]:
@@ -256,7 +261,7 @@ class Bench:
                 for series, each in self.found.items()
             ],
             rounds=[
-                rounds_document(series, each, self.native_means.get(series, []))
+                rounds_document(series, each, self.failures[series], self.native_means.get(series, []))
                 for series, each in self.rounds.items()
             ],
             hand_overs=[

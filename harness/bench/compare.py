@@ -35,7 +35,8 @@ def read(word: str, benches: Path) -> BenchDocument:
     if not folder.is_dir():
         folder = benches / word
     if not received.exists(folder, BENCH):
-        folder = dated_folders.latest(folder) or folder
+        complete = (each for each in dated_folders.newest_first(folder) if received.exists(each, BENCH))
+        folder = next(complete, folder)
     content = received.read_json(folder, BENCH, most=limits.DOCUMENT, remedy=_REMEDY)
     if content is None:
         raise ConfigurationError(

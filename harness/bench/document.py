@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Literal
 
 import msgspec
 
@@ -47,6 +48,11 @@ class LatencyDocument(msgspec.Struct, frozen=True, kw_only=True):
     p999: float | None  # null also with fewer than 10,000 samples
     max: float | None
     curve: list[tuple[float, float]]  # percentiles (%) with at least ten samples beyond them, and ms
+
+    @property
+    def lost(self) -> int:
+        """How many were without success."""
+        return self.failed + self.unknown
 
 
 class NativeDocument(msgspec.Struct, frozen=True, kw_only=True):
@@ -119,8 +125,10 @@ class RoundsDocument(msgspec.Struct, frozen=True, kw_only=True):
     """All ways to write, in turn on one connection for each client."""
 
     clients: int
-    rounds: int
+    rounds: int  # in which all writes succeeded
     writings: list[WritingDocument]
+    lost: int = 0  # writes without success, whose rounds do not count
+    error: str = ""  # the first one
     native: dict[str, float] = {}  # ms; the mean of each fencing by the system's own tool
     native_repetitions: list[dict[str, float]] = []  # the same of each repetition
 
@@ -184,7 +192,7 @@ class MachineDocument(msgspec.Struct, frozen=True, kw_only=True):
 class BenchDocument(msgspec.Struct, frozen=True, kw_only=True):
     """One bench of one target."""
 
-    schema: int = 1
+    schema: Literal[1] = 1
     target: str
     lock: str
     storage: str

@@ -25,6 +25,7 @@ class Window:
     every: float | None = None  # ns between two operations of this client; None: one after another
     first: int = 0  # ns after the begin; the clients of a rate take turns
     is_open: bool = False  # does an operation that is late count from when it was due?
+    gap: float = 0.0  # ns at least between two late operations of an open loop
 
     def moments(self) -> Iterator[int]:
         """Yield when each operation is due, once it is.
@@ -40,8 +41,10 @@ class Window:
         if not self.is_open:
             yield from self._limited(self.every)
             return
+        earliest = 0.0
         for due in self._due(self.every):
-            _sleep_until(due)
+            _sleep_until(max(due, round(earliest)))
+            earliest = time.monotonic_ns() + self.gap
             if time.monotonic_ns() >= 2 * self.ends - self.begins:
                 return
             yield due

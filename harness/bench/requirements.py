@@ -20,6 +20,7 @@ from harness.bench.document import (
     WritingDocument,
 )
 from harness.bench.intervals import Decision, Interval
+from harness.report.sentences import count
 from harness.spec.bench import BenchSpec
 
 A_SECOND = "a second"
@@ -40,6 +41,7 @@ class _Figure:
     interval: Interval
     noise: float = 0.0  # the share by which the repetitions differ, if that is too much
     limited_by: str = ""  # why it may be better than it was measured
+    doubt: str = ""  # why its interval is not known
 
 
 def judged(found: BenchDocument, spec: BenchSpec) -> BenchDocument:
@@ -92,6 +94,8 @@ def _judge(
 
 
 def _doubt(found: BenchDocument, figure: _Figure) -> str:
+    if figure.doubt:
+        return figure.doubt
     if found.machine.is_noisy:
         return NOISY_MACHINE.format(spread=found.machine.spread)
     return NOISY_SERIES if figure.noise else STRADDLES
@@ -158,7 +162,12 @@ def _overhead(found: BenchDocument) -> _Figure | None:
     rounds = next((each for each in found.rounds if each.clients == 1), None)
     own = [each for each in rounds.writings if _is_own(each, found)] if rounds else []
     overhead = own[-1].overhead if own else None
-    return None if overhead is None else _Figure(overhead.interval)
+    if rounds is None or overhead is None:
+        return None
+    if not rounds.lost:
+        return _Figure(overhead.interval)
+    lost = f"{count(rounds.lost, 'write')} of the rounds had no success: {rounds.error}"
+    return _Figure(Interval(-math.inf, overhead.interval.value, math.inf), doubt=lost)
 
 
 def _is_own(writing: WritingDocument, found: BenchDocument) -> bool:

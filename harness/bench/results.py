@@ -68,11 +68,15 @@ class LoadResults:
 
 
 def rounds_document(
-    series: RoundsSeries, repetitions: Sequence[np.ndarray], native: Sequence[Mapping[str, float]]
+    series: RoundsSeries,
+    repetitions: Sequence[np.ndarray],
+    writes: Latencies,
+    native: Sequence[Mapping[str, float]],
 ) -> RoundsDocument:
     """Return the mean of each way to write, and by how much it exceeds the same one without a fence.
 
-    The repetitions are arrays as in `Measured`; `native` has what the system's own tool found (ms).
+    The repetitions are arrays as in `Measured`, without rounds of which a write failed; `writes` are all;
+    `native` has what the system's own tool found (ms).
     """
     latencies = [each[:, :, 0] for each in repetitions]
     every, computed = np.concatenate(latencies), np.concatenate(repetitions)[:, :, 1]
@@ -98,6 +102,8 @@ def rounds_document(
     return RoundsDocument(
         clients=series.clients,
         rounds=len(every),
+        lost=writes.failed + writes.unknown,
+        error=writes.error,
         writings=[document(writing, column) for writing, column in columns.items()],
         native={
             name: round(fmean(each[name] for each in native), 4) for name in (native[0] if native else ())

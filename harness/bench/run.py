@@ -14,6 +14,7 @@ from harness.bench.bench import SHORTEST, Bench, BenchOptions, Say
 from harness.bench.native import NativeTools, images
 from harness.bench.orders import ClientOfBench
 from harness.bench.series import MOST_CLIENTS, REPETITIONS, compares_fence, written
+from harness.bench.tables import few
 from harness.core.duration import NS
 from harness.core.errors import ConfigurationError, InfrastructureError
 from harness.engines.cleanup import DOCKER
@@ -152,8 +153,8 @@ def planned(bench: Bench) -> str:
     shortest = " (the shortest)" if bench.lasts == SHORTEST else ""
     how_many = f"at most {most * seconds:,.0f} requests, {most:,g} a second" if most else "as fast as it can"
     return (
-        f"{bench.loads} loads of {bench.lasts / NS['s']:.2g} s{shortest}, each {REPETITIONS} times, about"
-        f" {seconds:.0f} s in all without the starts of servers and tools; {how_many}"
+        f"{bench.loads} loads of {few(bench.lasts / NS['s'])} s{shortest}, each {REPETITIONS} times, about"
+        f" {seconds:,.0f} s in all without the starts of servers and tools; {how_many}"
     )
 
 

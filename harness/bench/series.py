@@ -210,9 +210,15 @@ def fencings(target: Target) -> tuple[str, ...]:
 
 
 def windows(
-    clients: int, begins: int, lasts: int, rate: float | None, *, is_open: bool
+    clients: int, begins: int, lasts: int, rate: float | None, *, is_open: bool, most: float | None = None
 ) -> Callable[[int], Window]:
-    """Return the window of each client; `rate` is that of all together, a second."""
+    """Return the window of each client; `rate` is that of all together, a second, as is `most`, its limit."""
     every = None if rate is None else clients * 1e9 / rate
-    whole = Window(begins=begins, ends=begins + lasts, every=every, is_open=is_open)
+    whole = Window(
+        begins=begins,
+        ends=begins + lasts,
+        every=every,
+        is_open=is_open,
+        gap=clients * 1e9 / most if most else 0,
+    )
     return lambda client: replace(whole, first=round((every or 0) * client / clients))

@@ -114,15 +114,16 @@ def sentences(found: BenchDocument) -> Iterator[str]:
 
 def _row(series: SeriesDocument) -> tuple[str, ...]:
     latencies = series.own
-    lost = latencies.failed + latencies.unknown
     remarks = [NOISY] * series.is_noisy
     if series.lock:
         remarks.append(_lock_requests(series))
     if series.native:
         limited = "limited by the driver: " if series.is_limited_by_driver else ""
         remarks.append(f"{limited}{series.native.tool} {series.native.rate:,.0f} a second")
-    if lost:
-        remarks.append(f"{lost:,} without success ({latencies.error})")
+    for f, found in series.latencies.items():
+        if found.lost and (found is latencies or f == "acquire"):
+            which = "" if found is latencies else f"{f}s "
+            remarks.append(f"{found.lost:,} {which}without success ({found.error})")
     if latencies.unsent:
         remarks.append(f"{latencies.unsent:,} were never sent")
     return (
@@ -155,13 +156,13 @@ def _lock_requests(series: SeriesDocument) -> str:
     """Say how many requests of the lock service a write under a lock takes, and how many are renewals."""
     known, writes = series.latencies, max(1, series.own.count)
     counts = [known[f].count if f in known else 0 for f in ("acquire", "release", "renew")]
-    asked = f"{_few(sum(counts) / writes)} lock requests a write"
+    asked = f"{few(sum(counts) / writes)} lock requests a write"
     if series.lock != "kept":
         return asked
-    return f"{asked}, {_few(counts[-1] / writes * (series.rate.value or 0))} renewals a second"
+    return f"{asked}, {few(counts[-1] / writes * (series.rate.value or 0))} renewals a second"
 
 
-def _few(number: float) -> str:
+def few(number: float) -> str:
     """Show a number with two digits, or without decimals."""
     return f"{number:,.0f}" if number >= 10 else f"{number:.2g}"  # noqa: PLR2004 - two digits
 
@@ -176,8 +177,10 @@ def ms(value: float | None) -> str:
 
 def _overheads(rounds: RoundsDocument) -> BenchTable:
     clients = count(rounds.clients, "client")
+    lost = f"; {count(rounds.lost, 'write')} without success ({rounds.error})" if rounds.lost else ""
     return BenchTable(
-        title=f"the same write in each way, in turn on one connection: {clients}, {rounds.rounds:,} rounds",
+        title=f"the same write in each way, in turn on one connection: {clients}, "
+        f"{rounds.rounds:,} rounds{lost}",
         rows=[
             (
                 "write",
@@ -248,9 +251,7 @@ def _requirement(each: RequirementDocument) -> tuple[str, ...]:
     is_rate = each.unit != "ms"
 
     def shown(value: float | None) -> str:
-        if value is None:
-            return "no bound"
-        return f"{value:,.0f}" if is_rate else ms(value)
+        return f"{value or 0:,.0f}" if is_rate else ms(value)
 
     bound = f"{each.bound:,g} a second" if is_rate else ms(each.bound)
     if each.measured is None:

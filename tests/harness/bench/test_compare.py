@@ -32,6 +32,14 @@ def test_a_bench_is_named_by_its_folder_its_file_or_its_target(tmp_path: Path) -
         assert read(word, tmp_path / "benches").target == "t"
 
 
+def test_the_newest_bench_that_ended_is_read(tmp_path: Path) -> None:
+    kept(tmp_path / "t" / "20261130T000000-abcdef", bench(series()))
+    (tmp_path / "t" / "20261130T000001-abcdef").mkdir()  # it runs
+    (tmp_path / "t" / "latest").symlink_to("20261130T000001-abcdef")
+
+    assert read("t", tmp_path).target == "t"
+
+
 @pytest.mark.parametrize("word", ["nothing", "", "."])
 def test_a_word_that_names_no_bench_is_refused(tmp_path: Path, word: str) -> None:
     with pytest.raises(ConfigurationError, match="no bench; name its folder"):
@@ -45,6 +53,7 @@ def test_a_word_that_names_no_bench_is_refused(tmp_path: Path, word: str) -> Non
         {"series": [{"key": "x"}]},
         {"machine": None},
         {"schema": "one"},
+        {"schema": 2},
     ],
 )
 def test_a_document_that_is_none_is_refused(tmp_path: Path, change: dict[str, Any]) -> None:

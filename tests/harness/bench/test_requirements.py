@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from harness.bench.document import BenchDocument, answer_of
@@ -64,6 +65,15 @@ def test_writes_are_those_of_the_targets_fencing() -> None:
 @pytest.mark.parametrize(("bound", "said"), [("2ms", "met"), ("500us", "missed"), ("1ms", "undecided")])
 def test_the_overhead_of_the_fence(bound: str, said: str) -> None:
     assert answer(bench(rounds=[rounds(0.8, 1, 1.2)]), fence_overhead=bound)[0] == said
+
+
+def test_writes_without_success_leave_an_overhead_open() -> None:
+    lost = msgspec.structs.replace(rounds(0.8, 1, 1.2), lost=1, error="no answer in time")
+
+    assert answer(bench(rounds=[lost]), fence_overhead="9ms") == (
+        "undecided",
+        "1 write of the rounds had no success: no answer in time",
+    )
 
 
 def test_a_percentile_that_was_not_reached_misses_its_bound() -> None:

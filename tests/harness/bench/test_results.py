@@ -13,6 +13,7 @@ from harness.bench.series import PLAIN, BenchSeries, RoundsSeries
 MS = 1_000_000
 FENCED = Writing(fencing="upsert", logged=False)
 RAISES = Writing(fencing="upsert", logged=True, raises_mark=True)
+WRITES = Latencies(ok=60)
 SERIES = RoundsSeries(clients=1, writings=(PLAIN, FENCED, RAISES))
 
 
@@ -23,7 +24,9 @@ def repetition(plain: float, fenced: float, computed: float = 0.1, rounds: int =
 
 
 def test_a_fence_adds_the_mean_difference_of_its_rounds() -> None:
-    found = rounds_document(SERIES, [repetition(1, 1.5), repetition(1.1, 1.5), repetition(1, 1.4)], [])
+    found = rounds_document(
+        SERIES, [repetition(1, 1.5), repetition(1.1, 1.5), repetition(1, 1.4)], WRITES, []
+    )
     plain, fenced, raises = found.writings
 
     assert found.rounds == 60
@@ -38,28 +41,37 @@ def test_a_fence_adds_the_mean_difference_of_its_rounds() -> None:
 
 
 def test_ways_whose_medians_differ_too_much_are_noisy() -> None:
-    found = rounds_document(SERIES, [repetition(1, 1.5), repetition(1.1, 1.5), repetition(1, 1.8)], [])
+    found = rounds_document(
+        SERIES, [repetition(1, 1.5), repetition(1.1, 1.5), repetition(1, 1.8)], WRITES, []
+    )
 
     assert [each.is_noisy for each in found.writings] == [False, True, False]
 
 
 def test_a_repetition_without_rounds_is_noisy() -> None:
-    found = rounds_document(SERIES, [repetition(1, 2), repetition(1, 2, rounds=0)], [])
+    found = rounds_document(SERIES, [repetition(1, 2), repetition(1, 2, rounds=0)], WRITES, [])
 
     assert found.rounds == 20
     assert all(each.is_noisy for each in found.writings)
 
 
 def test_no_rounds_at_all_show_nothing() -> None:
-    found = rounds_document(SERIES, [repetition(1, 2, rounds=0)] * 3, [])
+    found = rounds_document(SERIES, [repetition(1, 2, rounds=0)] * 3, WRITES, [])
 
     assert found.rounds == 0
     assert [(each.overhead, each.processor) for each in found.writings] == [(None, None)] * 3
 
 
+def test_writes_without_success_are_counted() -> None:
+    writes = Latencies(ok=60, failed=2, unknown=1, error="no answer in time")
+    found = rounds_document(SERIES, [repetition(1, 2)], writes, [])
+
+    assert (found.lost, found.error) == (3, "no answer in time")
+
+
 def test_the_tools_difference_is_known_for_each_repetition() -> None:
     native = [{"none": 1.0, "upsert": 1.25}, {"none": 1.5, "upsert": 2.0}]
-    found = rounds_document(SERIES, [repetition(1, 2)], native)
+    found = rounds_document(SERIES, [repetition(1, 2)], WRITES, native)
 
     assert found.native == {"none": 1.25, "upsert": 1.625}
     assert found.native_overheads("upsert") == [0.25, 0.5]

@@ -68,6 +68,14 @@ def test_a_limited_loop_does_not_catch_up_after_a_slow_answer() -> None:
     assert len(moments) <= 6
 
 
+def test_late_requests_of_an_open_loop_keep_below_the_limit() -> None:
+    begins = time.monotonic_ns() - 100 * MS  # twenty are late
+    window = Window(begins=begins, ends=begins + 200 * MS, every=5 * MS, is_open=True, gap=20 * MS)
+    sent = [time.monotonic_ns() for _ in itertools.islice(window.moments(), 4)]
+
+    assert all(later - earlier >= 19 * MS for earlier, later in itertools.pairwise(sent))
+
+
 def test_an_open_loop_sends_late_requests_for_as_long_again() -> None:
     begins = time.monotonic_ns() - 60 * MS  # it is over already
     window = Window(begins=begins, ends=begins + 50 * MS, every=10 * MS, is_open=True)
