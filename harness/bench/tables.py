@@ -239,7 +239,7 @@ def way(fencing: str, *, logged: bool, raises_mark: bool) -> str:
 
 def signed(value: float | None) -> str:
     """Show a difference (ms)."""
-    return "unknown" if value is None else f"{value:+.3f} ms"
+    return "unknown" if value is None else f"{round(value, 3) + 0.0:+.3f} ms"  # no -0.000
 
 
 def between(interval: IntervalDocument) -> str:

@@ -11,7 +11,7 @@ from msgspec import structs
 from harness.bench.document import HandOverDocument, StaleHoldDocument
 from harness.bench.page import render
 from harness.bench.requirements import judged
-from harness.bench.tables import lines
+from harness.bench.tables import lines, signed
 from harness.spec.bench import BenchSpec
 from tests.support.bench_documents import bench, interval, rounds, series
 from tests.support.chromium import chromium, serious_findings
@@ -70,6 +70,13 @@ def test_a_sentence_with_a_full_stop_gets_no_second_one() -> None:
     html = render(bench(remarks=["the lock was not granted: Connection refused."]))
 
     assert "<p>The lock was not granted: Connection refused.</p>" in html
+
+
+@pytest.mark.parametrize(
+    ("value", "said"), [(-0.0004, "+0.000 ms"), (-0.0006, "-0.001 ms"), (1.5, "+1.500 ms")]
+)
+def test_a_difference_has_its_sign_unless_it_is_none(value: float, said: str) -> None:
+    assert signed(value) == said
 
 
 def test_the_lines_have_a_row_for_each_load() -> None:
