@@ -29,7 +29,7 @@ from harness.network.topology import Topology
 from harness.run import deployment
 from harness.run.removal import removed_at_end
 from harness.run.server_logs import logs_kept_on_failure
-from harness.run.trial import prove_usable, set_up
+from harness.run.trial import prove_usable, set_up, set_up_lock
 from harness.spec import Target
 from harness.spec.attached import running_at
 
@@ -112,6 +112,7 @@ def run_bench(
         folder.write_json(ENVIRONMENT, surroundings)
         bench.versions = _versions(surroundings)
         prove_usable(target, cluster, path)
+        set_up_lock(target, cluster, path)
         storage = replace(deployment.storage_of(target, cluster, path), fencing="none")
         set_up(storage, written(), running_at(deployment.storage_side(target)))
         clients = stack.enter_context(

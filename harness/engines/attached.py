@@ -225,7 +225,8 @@ def _of_another_kind(server: AttachedSpec, answer: bytes) -> ConfigurationError:
     )
     side, _, _ = server.key.partition(".")
     tls = server.address.login.tls
-    may_speak_tls = not tls and begin_tls(server.system) is None  # otherwise it is asked in plain text
+    # One that is asked to begin TLS was asked in plain text.
+    may_speak_tls = not tls and SYSTEMS[server.system].may_speak_tls and begin_tls(server.system) is None
     hint = f"; if it speaks TLS, give {side}.ca_file" if may_speak_tls else ""
     if tls and not answer:
         hint = (

@@ -16,6 +16,7 @@ from harness.network import (
     hazelcast_server,
     kubernetes_server,
     mariadb_server,
+    nats_server,
     postgres_server,
     redis_server,
 )
@@ -54,6 +55,7 @@ class System:
     begin_tls: Callable[[socket.socket], bool] | None = (
         None  # asks for TLS, which its clients speak themselves
     )
+    may_speak_tls: bool = True  # to servers that already run; its clients here may not
     password: str = ""  # in our images; the engine may set another
     log_in: Callable[[Sequence[Address]], str] | None = None  # of its members, once for all clients: a ticket
     locked: bytes = b""  # the answer if it requires a password
@@ -139,6 +141,14 @@ def http_clock(address: Address) -> int:
         return round((parsedate_to_datetime(shown).timestamp() + HALF) * NS["s"])
     except (http.client.HTTPException, ValueError) as error:
         raise ConnectionError(f"the server at {address} shows no time: {error}") from None
+
+
+@_if_it_answers
+def nats_is_usable(address: Address) -> bool:
+    """Does its JetStream answer? Unfit if it has none."""
+    if not nats_server.has_jetstream(address):
+        raise Unfit("runs without JetStream: start it with --jetstream")
+    return nats_server.is_usable(address)
 
 
 @_if_it_answers
@@ -260,6 +270,15 @@ SYSTEMS: dict[str, System] = {
         probe=b"GET / HTTP/1.0\r\n\r\n",
         answers=(kubernetes_server.REFUSES_PLAIN_TEXT,),
         password=kubernetes_server.TOKEN,
+    ),
+    "nats": System(
+        port=4222,
+        is_usable=nats_is_usable,
+        version=nats_server.version,
+        probe=b"PING\r\n",
+        answers=(b"INFO {",),  # it speaks first
+        may_speak_tls=False,
+        oldest=(2, 10),  # the oldest that was tried
     ),
     "kahuna": System(
         port=8081,

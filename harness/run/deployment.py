@@ -40,8 +40,8 @@ from workloads.run import Schedule
 from workloads.settings import LockSettings, Login, StorageSettings, host_and_port
 
 CONNECTING = 2.0  # seconds; to a service of the user's
-LIBRARIES = {"mariadb": ("pymysql", "mariadb")}
-"""The library that a system needs and not every installation has, and the extra that installs it."""
+LIBRARIES = {"mariadb": ("pymysql", "PyMySQL", "mariadb"), "nats": ("nats", "nats-py", "nats")}
+"""By system, what its clients import and not every installation has: the module, the library, the extra."""
 SETTING_UP = 30.0  # seconds; of each call of the harness itself, also on a busy machine
 
 
@@ -213,9 +213,9 @@ def missing_here(target: Target) -> Iterator[str]:
         if wrong := missing(command):
             yield f"{key}: {wrong}"
     for side, spec in (("lock", target.lock), ("storage", target.storage)):
-        name, extra = LIBRARIES.get(spec.system, ("", ""))
-        if name and find_spec(name) is None:
-            yield f"{side}: {spec.system} needs {name}: pip install '.[{extra}]' in Fencepost's checkout"
+        module, library, extra = LIBRARIES.get(spec.system, ("", "", ""))
+        if module and find_spec(module) is None:
+            yield f"{side}: {spec.system} needs {library}: pip install '.[{extra}]' in Fencepost's checkout"
 
 
 def passwords(target: Target) -> tuple[str, ...]:

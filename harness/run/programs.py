@@ -22,7 +22,7 @@ from harness.processes.program import ProgramCommand, RunningProgram
 from harness.processes.run_notes import temporary_folder
 from harness.run import deployment
 from harness.run.removal import removed_at_end
-from harness.run.trial import set_up
+from harness.run.trial import set_up, set_up_lock
 from harness.spec import Target
 from harness.spec.attached import running_at
 from workloads.line_protocol.program_client import BOTH_SIDES, ProgramClient, start_fields
@@ -108,6 +108,7 @@ def programs_on_servers(
         stack.enter_context(programs_killed_at_end(folder.run_id))
         stack.enter_context(process_tree.no_orphans())
         cluster = stack.enter_context(engine.start(topology, folder.run_id, folder.path, say))
+        set_up_lock(target, cluster, folder.path)
         storage = deployment.storage_of(target, cluster, folder.path)
         set_up(storage, resources, running_at(deployment.storage_side(target)))
         programs = Programs(target=target, command=command, sides=sides, cluster=cluster, folder=folder)

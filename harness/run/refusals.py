@@ -61,6 +61,10 @@ REMEDIES = {
     "signaturedoesnotmatch": _CHECK_LOGIN,
     "unrecognizedclient": _CHECK_LOGIN,
     "invalidsignature": _CHECK_LOGIN,
+    "authorization violation": _CHECK_LOGIN,
+    "permissions violation": "{side}.user must be allowed to publish to $JS.API.> and to $KV.>, and to "
+    "subscribe to _INBOX.>",
+    "serviceunavailableerror": "the servers must run with --jetstream, and most of them must be up",
 }
 """What to do, by what the servers say, in lower case."""
 

@@ -41,7 +41,7 @@ from harness.run import deployment
 from harness.run.recheck import judge_folder
 from harness.run.removal import removed_at_end
 from harness.run.server_logs import keep_logs, logs_kept_on_failure
-from harness.run.trial import prove_usable, set_up
+from harness.run.trial import prove_usable, set_up, set_up_lock
 from harness.run.workload_phase import WorkloadPhase
 from harness.spec import Target
 from harness.spec.attached import running_at
@@ -182,6 +182,7 @@ def _folder(target: Target, runs: Path, header: dict[str, Any]) -> RunFolder:
 def _set_up(target: Target, cluster: Cluster, folder: Path, command: ProgramCommand | None) -> dict[str, Any]:
     """Prepare the servers for the first acquire; return what environment.json says of the user's program."""
     prove_usable(target, cluster, folder)
+    set_up_lock(target, cluster, folder)
     storage = deployment.storage_of(target, cluster, folder)
     set_up(storage, deployment.written(target), running_at(deployment.storage_side(target)))
     if command is None:

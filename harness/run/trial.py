@@ -76,6 +76,8 @@ def prove_usable(target: Target, cluster: Cluster, folder: Path) -> None:
 
 def _try_lock(settings: LockSettings, servers: Sequence[str]) -> None:
     """Lock and release on each server by itself: most of them could hide one that refuses."""
+    with _explained(f"lock.servers: {', '.join(servers)} cannot be set up", "lock"):
+        locks.set_up(settings)
     trial = _Trial()
     for at, endpoint in zip(servers, settings.endpoints, strict=True):
         single = replace(settings, endpoints=(endpoint,))
@@ -127,6 +129,23 @@ def _explained(what: str, side: str, more: Callable[[], str] = lambda: "") -> It
     except (NotApplied, Unknown) as error:
         why = " ".join(f"{error} {f'({more()})' if more() else ''}".split())
         raise as_error(error, f"{what}: {why}", side) from error
+
+
+def set_up_lock(target: Target, cluster: Cluster, folder: Path) -> None:
+    """Make what the clients of the lock service need. A program's lock does it itself.
+
+    Raises ServerNotReadyError if that fails; ConfigurationError if servers that already ran refuse it.
+    """
+    if "lock" in target.program_sides:
+        return
+    servers = ", ".join(running_at(target.lock))
+    try:
+        locks.set_up(deployment.lock_of(target, cluster, folder))
+    except (NotApplied, Unknown) as error:
+        why = f"could not be set up: {' '.join(str(error).split())}"
+        if servers:
+            raise as_error(error, f"lock.servers: {servers} {why}", "lock") from error
+        raise ServerNotReadyError(f"{target.lock.kind} {why}") from error
 
 
 def set_up(storage: StorageSettings, resources: Sequence[str], attached: Sequence[str] = ()) -> None:

@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import AfterValidator, Field, ValidationInfo, WithJsonSchema
 
 from harness.nemesis.contradictions import SettingConflict
+from harness.network.systems import SYSTEMS
 from harness.spec.fields import VARIABLE_PATTERN
 from harness.spec.sides import LimitedMemory, Side
 from workloads.settings import Login, Tls
@@ -20,6 +21,7 @@ EXAMPLE = "127.0.0.1:2379"
 PORTS = {
     "dynamodb": 8000,
     "mariadb": 3306,
+    "nats": 4222,
     "postgres": 5432,
     "redis": 6379,
     "redlock": 6379,
@@ -171,6 +173,9 @@ def _login(side: str, spec: Any) -> Iterator[SettingConflict]:
 
 
 def _certificate(side: str, spec: Any) -> Iterator[SettingConflict]:
+    if spec.ca_file and not SYSTEMS[spec.system].may_speak_tls:
+        no_tls = f'cannot be used: Fencepost speaks no TLS to servers of kind "{spec.kind}"; remove the key'
+        yield SettingConflict((side, "ca_file"), no_tls)
     if spec.cert_file and not spec.key_file:
         yield SettingConflict((side, "cert_file"), "needs its private key: give key_file")
     elif spec.key_file and not spec.cert_file:

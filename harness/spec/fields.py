@@ -36,6 +36,7 @@ NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,79}$"
 IMAGE_PATTERN = r"^\S+$"
 ETCD_RELEASE_PATTERN = r"^3\.([5-9]|[1-9][0-9])\.[0-9]{1,3}$"
 KUBERNETES_RELEASE_PATTERN = r"^1\.(3[1-9]|[4-9][0-9])\.[0-9]{1,3}$"
+NATS_RELEASE_PATTERN = r"^2\.(1[0-9]|[2-9][0-9])\.[0-9]{1,3}$"
 VERSITYGW_RELEASE_PATTERN = r"^1\.[0-9]{1,3}\.[0-9]{1,3}$"
 VARIABLE_PATTERN = r"^[A-Za-z_][A-Za-z0-9_]*$"
 CLASS_PATTERN = r"^[A-Za-z_][\w.]*:[A-Za-z_]\w*$"
@@ -45,6 +46,7 @@ PATTERNS = {
     VARIABLE_PATTERN: 'must be the name of an environment variable, such as "PGPASSWORD"',
     ETCD_RELEASE_PATTERN: 'must be a release of etcd from 3.5.0, such as "3.6.7"',
     KUBERNETES_RELEASE_PATTERN: 'must be a release of Kubernetes from 1.31.0, such as "1.34.4"',
+    NATS_RELEASE_PATTERN: 'must be a release of NATS from 2.10.0, such as "2.12.1"',
     VERSITYGW_RELEASE_PATTERN: 'must be a release of versitygw, such as "1.8.0"',
     IMAGE_PATTERN: 'must be the name of an image, without spaces, such as "postgres:18"',
 }
@@ -173,6 +175,7 @@ Minima = Annotated[
 Memory = Annotated[Size, AfterValidator(_is_a_limit_that_docker_takes)]
 EtcdRelease = Annotated[str, Field(pattern=ETCD_RELEASE_PATTERN)]
 KubernetesRelease = Annotated[str, Field(pattern=KUBERNETES_RELEASE_PATTERN)]
+NatsRelease = Annotated[str, Field(pattern=NATS_RELEASE_PATTERN)]
 VersitygwRelease = Annotated[str, Field(pattern=VERSITYGW_RELEASE_PATTERN)]
 Image = Annotated[str, Field(pattern=IMAGE_PATTERN), AfterValidator(known_image)]
 Url = Annotated[

@@ -20,9 +20,10 @@ from harness.spec.fields import (
     selected_by_kind,
 )
 from harness.spec.sides import LimitedMemory, LockSide
-from harness.spec.systems import OfEtcd, OfHttp, OfRedis, OfS3, OfZookeeper
+from harness.spec.systems import OfEtcd, OfHttp, OfNats, OfRedis, OfS3, OfZookeeper
 from workloads.settings import KahunaLockSettings, LockSettings, RedisLockSettings, S3LockSettings
 
+NATS_SERVERS = 3
 REDLOCK_SERVERS = 5
 
 
@@ -199,6 +200,21 @@ class KahunaLockSection(LockSide, LimitedMemory):
         return KahunaLockSettings(**shared, is_ephemeral=self.durability == "ephemeral")
 
 
+class NatsLockSection(LockSide, OfNats):
+    """NATS JetStream: a key of a bucket, updated on the condition of its revision."""
+
+    complete_at_once: ClassVar[str] = 'lock.kind "nats"'
+
+    kind: Literal["nats"]
+    token: Literal["revision", "none"] = "revision"  # noqa: S105 - no password
+    """The fencing token: the revision of the grant; none: your program's lock gives none."""
+
+    @property
+    def servers(self) -> tuple[str, ...]:
+        """The names of its servers."""
+        return numbered("nats", self.running, NATS_SERVERS)
+
+
 class HttpLockSection(OfHttp, LockSide):
     """Your own running lock service, which implements the contract of docs/http.md."""
 
@@ -216,6 +232,7 @@ AnyLock = (
     | EtcdServiceSection
     | HttpLockSection
     | KahunaLockSection
+    | NatsLockSection
     | RedisLockSection
     | RedlockSection
     | S3LockSection

@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 from harness.engines.built_images import OURS
 from harness.network.topology import ServerSpec
 from harness.spec.attached import MayRunAlready
-from harness.spec.fields import EtcdRelease, Image, Url, VersitygwRelease, endpoint
+from harness.spec.fields import EtcdRelease, Image, NatsRelease, Url, VersitygwRelease, endpoint
 from harness.spec.sides import Side
 from workloads.settings import BucketName
 
@@ -104,6 +104,20 @@ class OfS3(MayRunAlready):
     def started(self, server: ServerSpec) -> ServerSpec:
         """Return versitygw of the chosen release, or gofakes3, which keeps everything in memory."""
         return replace(super().started(server), release=self.version or "", durable=self.version is not None)
+
+
+class OfNats(MayRunAlready):
+    """Servers of NATS with JetStream."""
+
+    system: ClassVar[str] = "nats"
+    image: ClassVar[None] = None
+
+    version: NatsRelease = "2.15.2"
+    """The release to build from its source."""
+
+    def started(self, server: ServerSpec) -> ServerSpec:
+        """Return a server of the chosen release."""
+        return replace(super().started(server), release=self.version)
 
 
 class OfHttp(Side):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from ipaddress import IPv6Address, ip_address
 
+from harness.network.systems import SYSTEMS
 from harness.spec.attached import MayRunAlready
 from harness.spec.models import Target
 from workloads.settings import host_and_port
@@ -35,10 +36,11 @@ def readable_passwords(target: Target) -> Iterator[str]:
             continue
         far = [at for at in spec.running or () if not _is_this_machine(at)]
         if far and (spec.password_env or spec.password_file):
+            tls, tunnel = f"give {side}.ca_file if the servers speak TLS", "reach them through a tunnel"
             yield (
                 f"{side}.servers: the password goes to {', '.join(far)} in plain text"
                 f"{spec.shows_password}, and others on the network can read it: "
-                f"give {side}.ca_file if the servers speak TLS"
+                f"{tls if SYSTEMS[spec.system].may_speak_tls else tunnel}"
             )
 
 

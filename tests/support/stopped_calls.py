@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.systems import RELEASES
+
 LOCK_CALLS = {
     ("etcd", "acquire"): "fail info",  # the lease, the key
     ("etcd", "release"): "info",
@@ -20,6 +22,9 @@ LOCK_CALLS = {
     ("kahuna", "acquire"): "info",
     ("kahuna", "release"): "info",
     ("kahuna", "revoke"): "info",
+    ("nats", "acquire"): "fail info",  # a read of the key, and the update
+    ("nats", "release"): "info",
+    ("nats", "revoke"): "info",
     ("redis", "acquire"): "info",
     ("redis", "release"): "info",
     ("redis", "revoke"): "info",
@@ -83,11 +88,16 @@ def cases(calls: dict[Any, Any], system_of: Callable[..., Any]) -> Any:
             call,
             nth,
             id=f"{'-'.join(call)}-{nth or 'undisturbed'}",
-            marks=[] if nth == 0 or is_main(call, nth, outcomes) else pytest.mark.nightly,
+            marks=[] if is_for_the_day(system_of(call), call, nth, outcomes) else pytest.mark.nightly,
         )
         for call, outcomes in calls.items()
         for nth in range(len(outcomes.split()) + 1)
     ]
+
+
+def is_for_the_day(system: str, call: Any, nth: int, outcomes: str) -> bool:
+    """Is it an undisturbed call, or the last request of an acquire or of a fenced write, on a quick image?"""
+    return system not in RELEASES and (nth == 0 or is_main(call, nth, outcomes))
 
 
 def is_main(call: Any, nth: int, outcomes: str) -> bool:

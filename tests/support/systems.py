@@ -15,7 +15,9 @@ from typing import Any, Self
 from harness.clients.recorder import RecordedSession
 from harness.engines.engine import Cluster, Engine
 from harness.network.topology import Address, ServerSpec, Topology
+from harness.spec import load
 from tests.support.missing import need
+from tests.support.selection import nightly
 from tests.support.waiting import PATIENCE
 from workloads.client import Grant, Lock, Storage
 from workloads.locks import connect
@@ -34,6 +36,7 @@ LOCKS = {
     "etcd-lock": ("etcd", 1, "create-revision"),
     "http": ("http", 1, "fencing-token"),
     "kahuna": ("kahuna", 1, "fencing-token"),
+    "nats": ("nats", 3, "revision"),
     "redis": ("redis", 1, "counter"),
     "redlock": ("redis", 5, "wall-clock"),
     "s3": ("s3", 1, "epoch"),
@@ -45,10 +48,14 @@ ENGINES = {
     "http": "script_engine",
     "kahuna": "script_engine",
     "mariadb": "docker_engine",
+    "nats": "docker_engine",
     "s3": "docker_engine",
     "zookeeper": "docker_engine",
 }
 """The fixtures of the engines of systems that the local engine lacks."""
+
+RELEASES = {"nats": load("nats-postgres").lock.version}
+"""The releases of systems whose images are built by release, which takes a minute or more: for the night."""
 
 FENCINGS = {
     "sqlite": ["conditional-update"],
@@ -79,6 +86,18 @@ def nothing() -> None:
 def run_named(name: str) -> str:
     """A run's id; another's tests may run on this machine at the same time."""
     return f"test-{name}-{secrets.token_hex(4)}"
+
+
+def lock_kinds() -> list[object]:
+    """The kinds of locks, as parameters."""
+    return [
+        each for kind, (system, *_) in LOCKS.items() for each in ([kind], nightly(kind))[system in RELEASES]
+    ]
+
+
+def server(name: str, system: str) -> ServerSpec:
+    """A server for a test."""
+    return ServerSpec(name=name, system=system, release=RELEASES.get(system, ""))
 
 
 def started(engine: Engine, folder: Path, *servers: ServerSpec) -> AbstractContextManager[Cluster]:

@@ -100,12 +100,25 @@ def of_http(stream: bytes) -> Iterator[bytes]:
             yield stream[begin:at]
 
 
+def of_nats(stream: bytes) -> Iterator[bytes]:
+    """Yield each message that is published, without the inbox of its answer."""
+    at = 0
+    while (end := stream.find(b"\r\n", at)) >= 0:
+        word, *fields = stream[at:end].split()
+        at = end + 2
+        if word in (b"PUB", b"HPUB"):
+            begin, at = at, at + int(fields[-1]) + 2
+            if at <= len(stream):
+                yield fields[0] + b" " + stream[begin:at]
+
+
 REQUESTS: dict[str, Split] = {
     "dynamodb": of_http,
     "etcd": of_etcd,
     "http": of_http,
     "kahuna": of_http,
     "mariadb": of_mariadb,
+    "nats": of_nats,
     "postgres": of_postgres,
     "redis": of_redis,
     "s3": of_http,

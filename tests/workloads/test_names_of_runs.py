@@ -13,7 +13,6 @@ import pytest
 import workloads.locks
 import workloads.storages
 from harness.clients.recorder import RecordedSession
-from harness.network.topology import ServerSpec
 from tests.support import systems
 from tests.support.systems import Memory, endpoints, lock_settings, nothing, storage_settings
 from workloads.client import Lock, Stale, Storage
@@ -36,6 +35,7 @@ LOCKS = {
     "etcd": ("local_engine", "etcd", 1, "create-revision"),
     "etcd-lock": ("local_engine", "etcd", 1, "create-revision"),
     "kahuna": ("script_engine", "kahuna", 1, "fencing-token"),
+    "nats": ("docker_engine", "nats", 3, "revision"),
     "redis": ("local_engine", "redis", 1, "counter"),
     "redlock": ("local_engine", "redis", 3, "highest-counter"),
     "s3": ("docker_engine", "s3", 1, "epoch"),
@@ -69,7 +69,7 @@ def servers(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
             if (system, count) not in running:
                 engine = request.getfixturevalue(engine_name)
                 names = [system] if system in ALONE else [f"{system}-{n + 1}" for n in range(count)]
-                specs = [ServerSpec(name=name, system=system) for name in names]
+                specs = [systems.server(name, system) for name in names]
                 servers = systems.started(engine, tmp_path_factory.mktemp("run"), *specs)
                 running[system, count] = endpoints(stack.enter_context(servers), system)
             return running[system, count]
@@ -137,6 +137,8 @@ def settings_of_two_runs(servers: Servers, kind: str) -> tuple[LockSettings, Loc
     engine, system, count, token = LOCKS[kind]
     at = servers(engine, system, count)
     first, second = (lock_settings(kind, at, token=token, names=new_names()) for _ in range(2))
+    for each in (first, second):
+        workloads.locks.set_up(each)
     return first, second
 
 

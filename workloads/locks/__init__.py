@@ -17,6 +17,7 @@ LOCKS = {
     "etcd-lock": "workloads.locks.etcd_lock_service",
     "http": "workloads.locks.http",
     "kahuna": "workloads.locks.kahuna",
+    "nats": "workloads.locks.nats",
     "redis": "workloads.locks.redis",
     "redlock": "workloads.locks.redlock",
     "s3": "workloads.locks.s3",
@@ -24,6 +25,9 @@ LOCKS = {
 }
 """The module of each kind."""
 
+
+PREPARED = frozenset({"nats"})
+"""Kinds whose modules have `set_up(settings)` too, which makes what all clients of a run need."""
 
 REMOVABLE = LOCKS.keys() - {"http", "kahuna"}
 """Kinds whose servers a run may leave as it found them: their modules have `remove(settings)` too,
@@ -36,6 +40,12 @@ def connect(settings: LockSettings, renewals: Session) -> Lock:
         return custom_class.connect_lock(settings, renewals)
     lock: Lock = import_module(LOCKS[settings.kind]).connect(settings, renewals)
     return lock
+
+
+def set_up(settings: LockSettings) -> None:
+    """Make what the clients of a run need; NotApplied or Unknown if that fails."""
+    if settings.kind in PREPARED:
+        import_module(LOCKS[settings.kind]).set_up(settings)
 
 
 def remove(settings: LockSettings) -> int:

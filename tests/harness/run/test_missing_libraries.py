@@ -14,7 +14,7 @@ def test_a_library_that_is_missing_is_named_with_its_extra(monkeypatch: pytest.M
     monkeypatch.setattr(deployment, "find_spec", lambda name: None if name == "pymysql" else object())
 
     with pytest.raises(
-        ConfigurationError, match=r"^storage: mariadb needs pymysql: pip install '\.\[mariadb\]'"
+        ConfigurationError, match=r"^storage: mariadb needs PyMySQL: pip install '\.\[mariadb\]'"
     ):
         deployment.check(target)
 

@@ -23,6 +23,7 @@ def sentences(lock: str = SERVICE, storage: str = f'{SERVICE}\nfencing = "servic
 LOCKS = [
     'kind = "etcd"',
     'kind = "etcd-lock"',
+    'kind = "nats"',
     'kind = "redis"',
     'kind = "redlock"\ntoken = "random"',
     'kind = "zookeeper"',
@@ -45,7 +46,7 @@ def test_a_lock_service_on_another_machine_is_named(lock: str) -> None:
     assert sentence.startswith("lock.servers: the password goes to a.example:1")
     assert "in plain text" in sentence
     assert "127.0.0.1" not in sentence
-    assert "give lock.ca_file" in sentence
+    assert ("through a tunnel" if "nats" in lock else "give lock.ca_file") in sentence
 
 
 @pytest.mark.parametrize("storage", STORAGES)

@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 
 from harness.clients.recorder import RecordedSession
-from harness.network.topology import ServerSpec
 from tests.support import systems
 from tests.support.waiting import LONG_TTL, SOON
 from workloads.client import NotApplied
-from workloads.locks import connect, redlock
+from workloads.locks import connect, redlock, set_up
 
 pytestmark = pytest.mark.engine
 
@@ -22,7 +21,7 @@ IN_STEPS = ("etcd", "etcd-lock", "redlock", "zookeeper")
 """Kinds whose clients have a step left after they know of the grant."""
 
 
-@pytest.fixture(scope="module", params=systems.LOCKS)
+@pytest.fixture(scope="module", params=systems.lock_kinds())
 def kind(request: pytest.FixtureRequest) -> Any:
     return request.param
 
@@ -33,8 +32,9 @@ def servers(
 ) -> Iterator[Any]:
     engine = request.getfixturevalue(systems.ENGINES.get(kind, "local_engine"))
     system, count, _ = systems.LOCKS[kind]
-    specs = tuple(ServerSpec(name=f"{system}-{number + 1}", system=system) for number in range(count))
+    specs = tuple(systems.server(f"{system}-{number + 1}", system) for number in range(count))
     with systems.started(engine, tmp_path_factory.mktemp("run"), *specs) as cluster:
+        set_up(systems.lock_settings(kind, systems.endpoints(cluster, system)))
         yield cluster
 
 
