@@ -13,10 +13,10 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import threading
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import nats.errors
@@ -36,7 +36,6 @@ CREATING = 20.0  # s; the servers of a cluster must have found each other
 TRYING = 2.0  # s; each request of that
 CLOSING = 1.0  # s
 POLL = 0.1  # s
-TICKS = 5  # of the event loop, in which it notices that a connection was closed
 NO_MESSAGE = 10037  # err_code of an answer: the key has never been written
 
 _BROKEN = (OSError, TimeoutError, nats.errors.TimeoutError, nats.errors.ConnectionClosedError, ValueError)
@@ -50,18 +49,28 @@ def bucket_name(names: str) -> str:
     return f"{BUCKET}-{re.sub('[^A-Za-z0-9_-]', '-', names)}" if names else BUCKET
 
 
-@dataclass(frozen=True, slots=True)
 class _Connection:
-    """A connection to a server, and the loop in which alone it is used."""
+    """A connection to a server.
 
-    loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.new_event_loop)
-    client: Client = field(default_factory=Client)
-    closed: asyncio.Event = field(default_factory=asyncio.Event)
-    errors: list[str] = field(default_factory=list)  # what the server said that answers no request
+    A thread runs the loop in which alone it is used: the caller's may have a loop that runs already.
+    """
+
+    def __init__(self) -> None:
+        self.errors: list[str] = []  # what the server said that answers no request
+        self._client = Client()
+        self._closed = asyncio.Event()
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+
+    @property
+    def is_open(self) -> bool:
+        """Is it open, as far as this side has heard?"""
+        return not self._closed.is_set()
 
     def open(self, within: float, **options: Any) -> None:
         """Connect within a time (s); any of _BROKEN, or an error of nats-py."""
-        connecting = self.client.connect(
+        connecting = self._client.connect(
             **options,
             allow_reconnect=False,
             max_reconnect_attempts=1,  # to open a connection; with 0, it would never give up
@@ -69,29 +78,29 @@ class _Connection:
             error_cb=self._keep,
             closed_cb=self._note,
         )
-        self.loop.run_until_complete(asyncio.wait_for(connecting, within))
+        self._run(asyncio.wait_for(connecting, within))
 
-    def is_open(self) -> bool:
-        """Is it open, as far as this side has heard?"""
-        self.loop.run_until_complete(_tick())
-        return not self.closed.is_set()
-
-    def answered(self, request: Awaitable[Answer], within: float) -> Answer:
+    def answered(self, request: Request[Answer], within: float) -> Answer:
         """Return the answer to a request; any of _BROKEN, or an error of nats-py."""
-        return self.loop.run_until_complete(self._first(request, within))
+        self.errors.clear()
+        return self._run(self._answer(request, within))
 
     def close(self) -> None:
-        """Close it, and the loop with all its tasks."""
+        """Close it, and end its thread."""
         with suppress(*_BROKEN, nats.errors.Error):
-            self.loop.run_until_complete(asyncio.wait_for(self.client.close(), CLOSING))
-        for task in asyncio.all_tasks(self.loop):
-            task.cancel()
-        self.loop.run_until_complete(_tick())
-        self.loop.close()
+            self._run(asyncio.wait_for(self._client.close(), CLOSING))
+        self._run(_cancel_all())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
 
-    async def _first(self, request: Awaitable[Answer], within: float) -> Answer:
+    def _run(self, coroutine: Coroutine[Any, Any, Answer]) -> Answer:
+        return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
+
+    async def _answer(self, request: Request[Answer], within: float) -> Answer:
         """Wait for an answer for as long as the connection is open."""
-        asked, end = asyncio.ensure_future(request), asyncio.ensure_future(self.closed.wait())
+        asked = asyncio.ensure_future(request(self._client.jetstream(timeout=within)))
+        end = asyncio.ensure_future(self._closed.wait())
         try:
             await asyncio.wait((asked, end), timeout=within, return_when=asyncio.FIRST_COMPLETED)
             if asked.done() and not asked.cancelled():
@@ -99,7 +108,7 @@ class _Connection:
         finally:
             asked.cancel()
             end.cancel()
-        if self.closed.is_set():
+        if self._closed.is_set():
             raise ConnectionResetError("the connection was closed before the answer")
         raise TimeoutError
 
@@ -107,7 +116,16 @@ class _Connection:
         self.errors.append(str(error))
 
     async def _note(self) -> None:
-        self.closed.set()
+        self._closed.set()
+
+
+async def _cancel_all() -> None:
+    """Cancel the other tasks of this loop, and wait for their end."""
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    if others:
+        await asyncio.wait(others, timeout=CLOSING)
 
 
 class KeyValueBucket:
@@ -203,9 +221,8 @@ class KeyValueBucket:
         left = deadline - time.monotonic()
         if left <= 0:
             raise NotApplied("no time was left for another request")
-        connection.errors.clear()
         try:
-            return connection.answered(request(connection.client.jetstream(timeout=left)), left)
+            return connection.answered(request, left)
         except _BROKEN as error:
             self.close()
             raise Unknown(_described(error, connection)) from error
@@ -214,7 +231,7 @@ class KeyValueBucket:
 
     def _opened(self, deadline: float) -> _Connection:
         """Return the open connection; NotApplied if there is none and none can be opened."""
-        if self._connection and not self._connection.is_open():
+        if self._connection and not self._connection.is_open:
             self._drop()
         if self._connection:
             return self._connection
@@ -240,11 +257,6 @@ class KeyValueBucket:
 
 def _described(error: Exception, connection: _Connection) -> str:
     return ", ".join(dict.fromkeys((str(error) or "no answer in time", *connection.errors)))
-
-
-async def _tick() -> None:
-    for _ in range(TICKS):
-        await asyncio.sleep(0)
 
 
 def _stored(data: bytes | None, revision: int | None) -> StoredObject:

@@ -29,7 +29,7 @@ from workloads.locks.conditional import ConditionalLockService
 from workloads.locks.nats import revision
 from workloads.nats_bucket import KeyValueBucket, bucket_name
 from workloads.settings import LockSettings
-from workloads.stored_object import LostRaceError
+from workloads.stored_object import LostRaceError, StoredObject
 
 TTL = 500_000_000  # ns
 
@@ -105,6 +105,14 @@ def test_a_key_is_created_and_updated_only_by_its_last_revision(bucket: KeyValue
     assert bucket.get("r0", bucket.deadline()) == updated
     assert bucket.get("r1", bucket.deadline()) is None
     assert (created.version, updated.version) == ("1", "2")
+
+
+@pytest.mark.nightly
+def test_a_caller_may_have_an_event_loop_of_its_own(bucket: KeyValueBucket) -> None:
+    async def within_a_loop() -> StoredObject:
+        return bucket.replace("r0", None, {"n": 1}, bucket.deadline())
+
+    assert asyncio.run(within_a_loop()) == bucket.get("r0", bucket.deadline())
 
 
 @pytest.mark.nightly
