@@ -26,7 +26,7 @@ OURS = "fencepost"
 IDLE_IN_TRANSACTION = 5  # s; a client stopped in a transaction holds the row lock until then
 Row = tuple[str | int | None, ...]
 
-_SESSION = f"SET SESSION idle_transaction_timeout = {IDLE_IN_TRANSACTION}"
+_SESSION = f"SET SESSION idle_transaction_timeout = {IDLE_IN_TRANSACTION}, time_zone = '+00:00'"
 _OF_CLIENTS = range(2000, 3000)  # errors of the client itself, such as 2013: the connection is lost
 _DOUBTFUL = {
     1053,  # the server shuts down
@@ -41,10 +41,11 @@ _DOUBTFUL = {
 class MariadbConnection:
     """One connection, opened by the first statement; an error with unknown outcome closes it."""
 
-    def __init__(self, settings: Settings, database: str | None) -> None:
-        """Without a database, statements have to name one."""
+    def __init__(self, settings: Settings, database: str | None, session: str = "") -> None:
+        """Without a database, statements have to name one; `session` are more settings of the session."""
         self._settings = settings
         self._database = database
+        self._session = f"{_SESSION}, {session}" if session else _SESSION
         self._connection: pymysql.Connection[SSCursor] | None = None
         self._socket: socket.socket | None = None  # the same one as PyMySQL's, which TLS wraps
         self._in_transaction = False
@@ -144,7 +145,7 @@ class MariadbConnection:
             autocommit=True,
             read_timeout=settings.timeout,
             write_timeout=settings.timeout,
-            init_command=_SESSION,
+            init_command=self._session,
             ssl=_of_tls(settings),
             ssl_disabled=tls is None,
             defer_connect=True,

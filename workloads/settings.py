@@ -79,6 +79,13 @@ class KahunaLockSettings(LockSettings):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SqlLeaseSettings(LockSettings):
+    """The same for a lease in a table of SQL."""
+
+    system: str  # of the database
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BucketName:
     """Where a client of S3 finds its bucket, and how it calls the servers."""
 

@@ -125,14 +125,16 @@ def _removed(belongings: Belongings) -> int:
 def by_hand(belongings: Belongings) -> str:
     """Say how a user can remove what is left."""
     of = belongings.settings
-    if of.kind == "postgres":
+    part = "lock" if isinstance(of, LockSettings) else ""
+    systems = {server.system for server in belongings.servers}
+    if "postgres" in systems:
         from workloads.storages.postgres import schema_of  # slow to import
 
-        return f"remove it with: DROP SCHEMA IF EXISTS {schema_of(of.names)} CASCADE"
-    if of.kind == "mariadb":
+        return f"remove it with: DROP SCHEMA IF EXISTS {schema_of(of.names, part)} CASCADE"
+    if "mariadb" in systems:
         from workloads.mariadb_connection import database_of  # slow to import
 
-        return f"remove it with: DROP DATABASE IF EXISTS {database_of(of.names)}"
+        return f"remove it with: DROP DATABASE IF EXISTS {database_of(of.names, part)}"
     return f"remove everything there whose name begins with fencepost and contains {of.names}"
 
 

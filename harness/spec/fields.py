@@ -217,6 +217,8 @@ HazelcastTtl = Annotated[Duration, _HEARTBEATS, _AN_HOUR, _DEFAULT]
 LeaseTtl = Annotated[
     Duration, _seconds("Leases of Kubernetes", "its leader has to renew it in time"), _AN_HOUR, _DEFAULT
 ]
+_IDLE = _whole(NS["s"], "seconds, as MariaDB's wait_timeout is", least=NS["s"], shortest="1s")
+SessionTtl = Annotated[Duration, _IDLE, _AN_HOUR, _DEFAULT]
 _OUTLIVES = "1s: a shorter session does not outlive its heartbeats"
 ZookeeperTtl = Annotated[
     Duration, _whole(NS["ms"], "milliseconds", least=NS["s"], shortest=_OUTLIVES), _AN_HOUR, _DEFAULT

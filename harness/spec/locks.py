@@ -2,29 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from harness.network.topology import REPLICA, ServerSpec
 from harness.spec import own_locks
-from harness.spec.attached import numbered
+from harness.spec.attached import MayRunAlready, numbered
 from harness.spec.fields import (
     DEFAULT_TTL,
     EtcdTtl,
     Image,
     MillisecondsTtl,
+    SessionTtl,
     ZookeeperTtl,
     models_by_kind,
     selected_by_kind,
 )
 from harness.spec.sides import LimitedMemory, LockSide
-from harness.spec.systems import OfEtcd, OfHttp, OfNats, OfRedis, OfS3, OfZookeeper
-from workloads.settings import KahunaLockSettings, LockSettings, RedisLockSettings, S3LockSettings
+from harness.spec.systems import OfEtcd, OfHttp, OfMariadb, OfNats, OfRedis, OfS3, OfZookeeper
+from workloads.settings import (
+    KahunaLockSettings,
+    LockSettings,
+    Login,
+    RedisLockSettings,
+    S3LockSettings,
+    SqlLeaseSettings,
+)
 
 NATS_SERVERS = 3
 REDLOCK_SERVERS = 5
+LOCK_FILE = "lock.db"  # in the run's folder, for a lock that is a file
 
 
 class _InEtcd(LockSide, OfEtcd):
@@ -179,6 +190,69 @@ class S3LockSection(LockSide, OfS3):
         return S3LockSettings(**shared, bucket=self.where)
 
 
+class GetLockSection(LockSide, OfMariadb):
+    """MariaDB's GET_LOCK: bound to the session, which ends once it was idle for the TTL."""
+
+    complete_at_once: ClassVar[str] = 'lock.kind "get-lock"'
+    servers: ClassVar[tuple[str, ...]] = ("mariadb-1",)
+
+    kind: Literal["get-lock"]
+    ttl: SessionTtl = DEFAULT_TTL
+    """How long a session may be idle (wait_timeout)."""
+    token: Literal["counter", "none"] = "counter"  # noqa: S105 - no password
+    """The fencing token: a counter in a table, raised by the statement that gets the lock; none: your
+    program's lock gives none."""
+
+
+class SqlLeaseSection(LockSide, MayRunAlready):
+    """A row with an owner, a token and an expiry, by the clock of the database."""
+
+    most_running: ClassVar[int] = 1
+    needs_user: ClassVar[bool] = True
+    may_trust_user: ClassVar[bool] = True
+    shows_password: ClassVar[str] = ", if the server asks for it so"  # noqa: S105 - by default, it asks for proof
+    complete_at_once: ClassVar[str] = 'lock.kind "sql-lease"'
+
+    kind: Literal["sql-lease"]
+    system: Literal["mariadb", "postgres", "sqlite"]
+    """The database with the row."""
+    token: Literal["counter", "none"] = "counter"  # noqa: S105 - no password
+    """The fencing token: in the row, one more with each grant; none: your program's lock gives none."""
+    image: Image | None = None
+    """An official image to run instead of Fencepost's own, such as postgres:18."""
+    database: Annotated[str, Field(min_length=1)] | None = None
+    """postgres: the database on a server that already runs; without it, the one named like the user."""
+
+    @model_validator(mode="after")
+    def _has_a_server(self) -> Self:
+        of_servers = {"running", "image", "memory"} & self.model_fields_set
+        if self.system == "sqlite" and of_servers:
+            raise ValueError(
+                "sqlite is a file in the run's folder, without a server: remove servers, image, memory"
+            )
+        if self.database and self.system != "postgres":
+            raise ValueError('database is for system = "postgres": remove it')
+        return self
+
+    @property
+    def servers(self) -> tuple[str, ...]:
+        """The name of its server; none for a file."""
+        return () if self.system == "sqlite" else (f"{self.system}-1",)
+
+    def endpoints(self, servers: Iterable[str], folder: Path) -> tuple[str, ...]:
+        """Return its server, or its file."""
+        return tuple(servers) if self.servers else (str(folder.resolve() / LOCK_FILE),)
+
+    def login(self, password: str, host: str) -> Login:
+        """Return how to log in to the database of a server that already runs."""
+        login = super().login(password, host)
+        return replace(login, database=self.database or login.user)
+
+    def settings(self, **shared: Any) -> LockSettings:
+        """Return what a client gets."""
+        return SqlLeaseSettings(**shared, system=self.system)
+
+
 class KahunaLockSection(LockSide, LimitedMemory):
     """Kahuna, one server, over its REST API."""
 
@@ -230,12 +304,14 @@ class HttpLockSection(OfHttp, LockSide):
 AnyLock = (
     EtcdLockSection
     | EtcdServiceSection
+    | GetLockSection
     | HttpLockSection
     | KahunaLockSection
     | NatsLockSection
     | RedisLockSection
     | RedlockSection
     | S3LockSection
+    | SqlLeaseSection
     | ZookeeperLockSection
     | own_locks.ServerOfProgram
     | own_locks.HazelcastOfProgram

@@ -16,6 +16,9 @@ LOCK_CALLS = {
     ("etcd-lock", "acquire"): "fail info info ok",  # the lease, the lock, its key, a first keep-alive
     ("etcd-lock", "release"): "info",
     ("etcd-lock", "revoke"): "info",
+    ("get-lock", "acquire"): "info",
+    ("get-lock", "release"): "info",
+    ("get-lock", "revoke"): "info",
     ("http", "acquire"): "info",
     ("http", "release"): "info",
     ("http", "revoke"): "info",
@@ -34,6 +37,12 @@ LOCK_CALLS = {
     ("s3", "acquire"): "fail info",  # a read of the object, and the put
     ("s3", "release"): "info",
     ("s3", "revoke"): "info",
+    ("sql-lease on mariadb", "acquire"): "info",
+    ("sql-lease on mariadb", "release"): "info",
+    ("sql-lease on mariadb", "revoke"): "info",
+    ("sql-lease on postgres", "acquire"): "info",
+    ("sql-lease on postgres", "release"): "info",
+    ("sql-lease on postgres", "revoke"): "info",
     ("zookeeper", "acquire"): "fail info info",  # is the session good, the znode, the queue
     ("zookeeper", "release"): "info",
     ("zookeeper", "revoke"): "info",

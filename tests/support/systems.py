@@ -22,7 +22,7 @@ from tests.support.waiting import PATIENCE
 from workloads.client import Grant, Lock, Storage
 from workloads.locks import connect
 from workloads.redis_connection import RedisConnection
-from workloads.settings import LockSettings, Login, RedisLockSettings, StorageSettings
+from workloads.settings import LockSettings, Login, RedisLockSettings, SqlLeaseSettings, StorageSettings
 from workloads.storages import load_kind
 
 SECOND = 1_000_000_000
@@ -34,22 +34,29 @@ ENOUGH = 10.0  # s for a call to a storage that answers, also on a slow machine
 LOCKS = {
     "etcd": ("etcd", 1, "create-revision"),
     "etcd-lock": ("etcd", 1, "create-revision"),
+    "get-lock": ("mariadb", 1, "counter"),
     "http": ("http", 1, "fencing-token"),
     "kahuna": ("kahuna", 1, "fencing-token"),
     "nats": ("nats", 3, "revision"),
     "redis": ("redis", 1, "counter"),
     "redlock": ("redis", 5, "wall-clock"),
     "s3": ("s3", 1, "epoch"),
+    "sql-lease on mariadb": ("mariadb", 1, "counter"),
+    "sql-lease on postgres": ("postgres", 1, "counter"),
     "zookeeper": ("zookeeper", 1, "czxid"),
 }
-"""The system of each lock, its number of servers, and a token that rises without faults."""
+"""The system of each lock, its number of servers, and a token that rises without faults.
+
+A lease in a table has the database after its kind."""
 ENGINES = {
     "dynamodb": "docker_engine",
+    "get-lock": "docker_engine",
     "http": "script_engine",
     "kahuna": "script_engine",
     "mariadb": "docker_engine",
     "nats": "docker_engine",
     "s3": "docker_engine",
+    "sql-lease on mariadb": "docker_engine",
     "zookeeper": "docker_engine",
 }
 """The fixtures of the engines of systems that the local engine lacks."""
@@ -160,7 +167,12 @@ def lock_settings(
     names: str = "",
     wait_for_replica: bool = False,
 ) -> LockSettings:
-    made = partial(RedisLockSettings, wait_for_replica=True) if wait_for_replica else LockSettings
+    kind, _, system = kind.partition(" on ")
+    made: Callable[..., LockSettings] = LockSettings
+    if wait_for_replica:
+        made = partial(RedisLockSettings, wait_for_replica=True)
+    if kind == "sql-lease":
+        made = partial(SqlLeaseSettings, system=system)
     return made(
         kind=kind,
         endpoints=tuple(endpoints),

@@ -15,12 +15,14 @@ from workloads.settings import LockSettings
 LOCKS = {
     "etcd": "workloads.locks.etcd",
     "etcd-lock": "workloads.locks.etcd_lock_service",
+    "get-lock": "workloads.locks.get_lock",
     "http": "workloads.locks.http",
     "kahuna": "workloads.locks.kahuna",
     "nats": "workloads.locks.nats",
     "redis": "workloads.locks.redis",
     "redlock": "workloads.locks.redlock",
     "s3": "workloads.locks.s3",
+    "sql-lease": "workloads.locks.sql_lease",
     "zookeeper": "workloads.locks.zookeeper",
 }
 """The module of each kind."""

@@ -44,7 +44,7 @@ class HttpLockService:
         )
         return self._lease(answer) if answer.lock_acquired else None
 
-    def renew(self, resource: str, owner: str, credential: str) -> int:
+    def renew(self, resource: str, owner: str, credential: str) -> int | None:
         """Restart the lease and return its length (ns); NotApplied if it is lost."""
         answer = self._service.request(
             "/renew",

@@ -22,7 +22,7 @@ class PolledLease:
     """A lock that the service granted."""
 
     token: int | None  # None if the service gives none
-    ttl: int  # ns
+    ttl: int | None  # ns; None if the service promises nothing
     credential: str  # identifies the holder when it renews or releases
 
 
@@ -35,8 +35,8 @@ class LockService(Protocol):
     def try_lock(self, resource: str, owner: str) -> PolledLease | None:
         """Take the lock if it is free; None if it is taken."""
 
-    def renew(self, resource: str, owner: str, credential: str) -> int:
-        """Restart the lease and return its length (ns); NotApplied if it is lost."""
+    def renew(self, resource: str, owner: str, credential: str) -> int | None:
+        """Restart the lease and return its length (ns), None if it is not promised; NotApplied if lost."""
 
     def release(self, resource: str, owner: str, credential: str | None) -> bool:
         """Release the lock; False if the owner did not hold it.
@@ -51,11 +51,21 @@ class LockService(Protocol):
 class PollingLock:
     """One client of the lock; holds one lock at a time."""
 
-    def __init__(self, service: LockService, renewing: LockService, session: Session, ttl: int) -> None:
+    def __init__(
+        self,
+        service: LockService,
+        renewing: LockService,
+        session: Session,
+        ttl: int,
+        *,
+        is_promised: bool = True,
+    ) -> None:
+        """`ttl` is the lease that is renewed in time (ns), whether the service promises it or not."""
         self._service = service
         self._renewing = renewing
-        self._renewals = Renewals(session, ttl, renewing.close, ttl)
-        self._ttl = self.asks_for = ttl  # ns
+        self._ttl = ttl
+        self.asks_for = ttl if is_promised else None
+        self._renewals = Renewals(session, ttl, renewing.close, self.asks_for)
         self._credential: str | None = None
 
     def acquire(self, resource: str, owner: str) -> Grant:

@@ -19,7 +19,7 @@ from contextlib import closing
 
 from checkers.history.records import Commit
 from workloads.client import UNWRITTEN, NotApplied, Stale, as_stored, from_stored
-from workloads.settings import StorageSettings, host_and_port
+from workloads.settings import Settings, StorageSettings, host_and_port
 from workloads.sql_transaction import transaction
 from workloads.storages.postgres_connection import PostgresConnection
 
@@ -91,7 +91,7 @@ def _quoted(value: str) -> str:
     return f"'{escaped}'"
 
 
-def _login(settings: StorageSettings) -> dict[str, str]:
+def _login(settings: Settings) -> dict[str, str]:
     """Return how to log in to a server that was not started."""
     known, tls = settings.login, settings.login.tls
     login = {"user": known.user, "dbname": known.database} if known.user else {}
@@ -217,7 +217,11 @@ def committed(settings: StorageSettings) -> Iterator[Commit]:
 
 def remove(settings: StorageSettings) -> int:
     """Drop the schema of a run; return whether there was one."""
-    schema = schema_of(settings.names)
+    return drop_schema(settings, schema_of(settings.names))
+
+
+def drop_schema(settings: Settings, schema: str) -> int:
+    """Drop a schema with all that is in it; return whether there was one."""
     with closing(make_connection(settings)) as connection:
         found = connection.execute("SELECT FROM pg_namespace WHERE nspname = $1", (schema,))
         if found:
@@ -239,7 +243,7 @@ def _leads(settings: StorageSettings, endpoint: str) -> bool:
         return connection.execute("SELECT pg_is_in_recovery()") == [(b"f",)]
 
 
-def make_connection(settings: StorageSettings, endpoint: str = "") -> PostgresConnection:
+def make_connection(settings: Settings, endpoint: str = "") -> PostgresConnection:
     """Make a connection, which the first statement opens; by default to the first server."""
     host, port = host_and_port(endpoint or settings.endpoints[0])
     login = _login(settings)
@@ -250,6 +254,6 @@ def make_connection(settings: StorageSettings, endpoint: str = "") -> PostgresCo
     return PostgresConnection(known, settings.timeout)
 
 
-def schema_of(names: str) -> str:
-    """Return the schema of a run's tables; "": the default one."""
-    return f"run_{re.sub('[^a-z0-9]', '_', names.lower())}" if names else ""
+def schema_of(names: str, part: str = "") -> str:
+    """Return the schema of a run's tables, or of a part of them; "": the default one."""
+    return "_".join(filter(None, ("run", re.sub("[^a-z0-9]", "_", names.lower()), part))) if names else ""

@@ -10,15 +10,14 @@ of a call, and then has certainly not written.
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
-from urllib.parse import quote
+from contextlib import closing
 
 from checkers.history.records import Commit
-from workloads.client import UNWRITTEN, NotApplied, Stale, Unknown, as_stored, from_stored
+from workloads.client import UNWRITTEN, NotApplied, Stale, as_stored, from_stored
 from workloads.settings import StorageSettings
+from workloads.sqlite_file import SqliteConnection, create_file, errors_as_unknown, open_file, transaction
 
 _TABLES = """
 PRAGMA journal_mode = WAL; -- readers and a writer do not block each other
@@ -38,28 +37,10 @@ _LOG = "INSERT INTO audit (resource, token, value) VALUES (:resource, :token, :v
 _LOG_FENCE = "INSERT INTO audit (resource, token, fence) VALUES (:resource, :token, 1)"
 
 
-class _Connection:
-    """A connection that the first call opens."""
-
-    def __init__(self, settings: StorageSettings) -> None:
-        self._settings = settings
-        self._connection: sqlite3.Connection | None = None
-
-    def opened(self) -> sqlite3.Connection:
-        if self._connection is None:
-            self._connection = _open(self._settings)
-        return self._connection
-
-    def close(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
-
-
 class SqliteStorage:
     """One client of the register."""
 
-    def __init__(self, settings: StorageSettings, connection: _Connection) -> None:
+    def __init__(self, settings: StorageSettings, connection: SqliteConnection) -> None:
         self._logged = settings.logged
         self._update = _UPDATE + ("" if settings.fencing == "none" else _GUARD[settings.policy])
         self._connection = connection
@@ -67,7 +48,7 @@ class SqliteStorage:
     def write(self, resource: str, token: int | None, value: str, sent: Callable[[], None]) -> None:
         """Write with a token, fenced as configured; calls `sent` before the commit."""
         connection = self._connection.opened()
-        with _transaction(connection):
+        with transaction(connection):
             row = {"resource": resource, "token": as_stored(token), "value": value}
             if connection.execute(self._update, row).rowcount == 0:
                 self._explain(connection, resource)
@@ -90,7 +71,7 @@ class SqliteStorage:
     def fence(self, resource: str, token: int) -> None:
         """Raise the mark to a token and keep the value."""
         connection = self._connection.opened()
-        with _transaction(connection):
+        with transaction(connection):
             row = {"resource": resource, "token": token}
             if connection.execute(_FENCE, row).rowcount == 0:
                 self._explain(connection, resource)
@@ -105,39 +86,15 @@ class SqliteStorage:
         return SqliteStorage(settings, self._connection)
 
 
-@contextmanager
-def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """Run the block as one transaction; an error before the commit is NotApplied."""
-    try:
-        connection.execute("BEGIN IMMEDIATE")
-        yield
-    except sqlite3.Error as error:
-        _roll_back(connection)
-        raise NotApplied(str(error)) from error
-    except NotApplied:
-        _roll_back(connection)
-        raise
-    try:
-        connection.execute("COMMIT")
-    except sqlite3.Error as error:
-        raise Unknown(str(error)) from error
-
-
-def _roll_back(connection: sqlite3.Connection) -> None:
-    if connection.in_transaction:
-        connection.execute("ROLLBACK")
-
-
 def connect(settings: StorageSettings) -> SqliteStorage:
     """Make a client."""
-    return SqliteStorage(settings, _Connection(settings))
+    return SqliteStorage(settings, SqliteConnection(settings))
 
 
 def set_up(settings: StorageSettings, resources: Sequence[str]) -> None:
     """Create the file with mode 0600, its tables and a row for each resource."""
-    with suppress(FileExistsError):
-        os.close(os.open(settings.endpoints[0], os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600))
-    with _errors_as_unknown(), closing(_open(settings, "rwc")) as connection:
+    create_file(settings)
+    with errors_as_unknown(), closing(open_file(settings)) as connection:
         connection.executescript(_TABLES)
         rows = [(each, UNWRITTEN, UNWRITTEN) for each in resources]
         connection.executemany("INSERT INTO register VALUES (?, NULL, ?, ?)", rows)
@@ -146,28 +103,6 @@ def set_up(settings: StorageSettings, resources: Sequence[str]) -> None:
 def committed(settings: StorageSettings) -> Iterator[Commit]:
     """Read the accepted writes and fences in commit order."""
     query = "SELECT seq, resource, token, value, fence FROM audit ORDER BY seq"
-    with _errors_as_unknown(), closing(_open(settings)) as connection:
+    with errors_as_unknown(), closing(open_file(settings)) as connection:
         for seq, resource, token, value, fence in connection.execute(query):
             yield Commit(seq=seq, resource=resource, token=from_stored(token), value=value, fence=bool(fence))
-
-
-@contextmanager
-def _errors_as_unknown() -> Iterator[None]:
-    """Turn SQLite's errors into Unknown, as the harness expects of every storage."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        raise Unknown(str(error)) from error
-
-
-def _open(settings: StorageSettings, mode: str = "rw") -> sqlite3.Connection:
-    """Open the file; without mode rwc it must exist."""
-    try:
-        return sqlite3.connect(
-            f"file:{quote(settings.endpoints[0])}?mode={mode}",
-            uri=True,
-            timeout=settings.timeout,
-            isolation_level=None,  # no implicit transactions
-        )
-    except sqlite3.Error as error:
-        raise NotApplied(f"not opened: {error}") from error

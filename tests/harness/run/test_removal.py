@@ -11,7 +11,7 @@ import pytest
 from harness.core.errors import ServerNotReadyError
 from harness.engines.engine import Cluster
 from harness.network.ports import free_addresses
-from harness.network.topology import AttachedSpec
+from harness.network.topology import Address, AttachedSpec
 from harness.run.removal import Belongings, by_hand, decoded, encoded, failures_of, removed_at_end
 from tests.support.systems import lock_settings, storage_settings
 from tests.support.waiting import wait_for
@@ -85,12 +85,34 @@ def test_the_settings_of_a_kind_reach_the_process_that_removes() -> None:
     assert decoded(encoded(left)) == left
 
 
-def test_a_postgres_schema_that_is_left_is_named_as_the_server_names_it() -> None:
-    storage = storage_settings("postgres", ("a:1",), fencing="upsert", names="20261123T215059-9d72f3")
+@pytest.mark.parametrize(
+    ("system", "of_storage", "of_lock"),
+    [
+        (
+            "postgres",
+            "DROP SCHEMA IF EXISTS run_20261123t215059_9d72f3 CASCADE",
+            "DROP SCHEMA IF EXISTS run_20261123t215059_9d72f3_lock CASCADE",
+        ),
+        (
+            "mariadb",
+            "DROP DATABASE IF EXISTS fencepost_20261123t215059_9d72f3",
+            "DROP DATABASE IF EXISTS fencepost_20261123t215059_9d72f3_lock",
+        ),
+    ],
+)
+def test_what_is_left_in_a_database_is_named_as_the_server_names_it(
+    system: str, of_storage: str, of_lock: str
+) -> None:
+    names, server = (
+        "20261123T215059-9d72f3",
+        AttachedSpec(name=system, system=system, address=Address("a", 1)),
+    )
+    storage = storage_settings(system, ("a:1",), fencing="upsert", names=names)
+    lock = lock_settings("sql-lease", ("a:1",), names=names)
 
-    said = by_hand(Belongings(servers=(), settings=storage))
+    said = [by_hand(Belongings(servers=(server,), settings=each)) for each in (storage, lock)]
 
-    assert said == "remove it with: DROP SCHEMA IF EXISTS run_20261123t215059_9d72f3 CASCADE"
+    assert said == [f"remove it with: {of_storage}", f"remove it with: {of_lock}"]
 
 
 def test_keys_that_are_left_are_named_by_what_they_have_in_common() -> None:

@@ -23,9 +23,11 @@ def sentences(lock: str = SERVICE, storage: str = f'{SERVICE}\nfencing = "servic
 LOCKS = [
     'kind = "etcd"',
     'kind = "etcd-lock"',
+    'kind = "get-lock"',
     'kind = "nats"',
     'kind = "redis"',
     'kind = "redlock"\ntoken = "random"',
+    'kind = "sql-lease"\nsystem = "postgres"',
     'kind = "zookeeper"',
 ]
 STORAGES = [
