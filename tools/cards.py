@@ -25,7 +25,6 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from harness.card.by_release import NOT_MADE
 from harness.card.plays import PLAYS
 from harness.card.series import series
 from harness.card.words import MARKS, polarity
@@ -231,9 +230,9 @@ def _table_of_releases(found: dict[str, Any]) -> Iterator[str]:
     head, *others = found["table"]
     yield f"\nThe plays with its releases, {found['made']}, by commit `{found['commit']}`:\n\n"
     yield from map(_row, (head, ["---"] * len(head), *others))
-    yield "".join(f"\n{change['said']}.\n" for change in found["changes"]) or "\nNo answer changed.\n"
-    if len(found["cards"]) < len(found["versions"]):
-        yield f"\n{NOT_MADE} was not played: the releases before and after it answer alike.\n"
+    yield "".join(
+        ["\n", *(f"- {note}\n" for note in found.get("notes", [each["said"] for each in found["changes"]]))]
+    )
 
 
 def _agreement(made: Sequence[dict[str, Any]]) -> str:

@@ -114,13 +114,16 @@ def _cell(answer: AnsweredQuestion | None) -> str:
     return NOT_MADE if answer is None else f"{MARKS[answer.polarity]} {answer.word}"
 
 
+def notes(releases: Releases, made: Answers) -> Iterator[str]:
+    """Yield what changed, and what the table leaves out."""
+    found = [change.said for change in changes(releases.versions, made)]
+    yield from found or ["no answer changed"]
+    if len(made) < len(releases.versions):
+        yield f"{NOT_MADE} no card was made: the releases before and after it answer alike"
+
+
 def markdown(releases: Releases, made: Answers) -> Iterator[str]:
-    """Yield the table, and a line for each change."""
+    """Yield the table, and a line for each note."""
     head, *others = rows(releases, made)
     yield from (row(map(inert, head)), row(["---"] * len(head)), *map(row, others), "")
-    found = list(changes(releases.versions, made))
-    yield from (f"- {inert(change.said)}" for change in found)
-    if not found:
-        yield "No answer changed."
-    if len(made) < len(releases.versions):
-        yield from ("", f"{NOT_MADE} no card was made: the releases before and after it answer alike.")
+    yield from (f"- {inert(note)}" for note in notes(releases, made))

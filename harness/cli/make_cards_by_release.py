@@ -15,7 +15,7 @@ from msgspec import to_builtins
 
 from checkers.text.printable import as_json
 from harness.card.answers import AnsweredQuestion
-from harness.card.by_release import PLACE, Releases, changes, markdown, next_to_make, rows
+from harness.card.by_release import PLACE, Releases, changes, markdown, next_to_make, notes, rows
 from harness.card.series import Subject
 from harness.cli.make_card import MadeCard
 from harness.core import printing
@@ -106,8 +106,8 @@ def _show(releases: Releases, made: dict[str, MadeCard], say: Callable[[str], No
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     for cells in table:
         say(f"  {'  '.join(map(str.ljust, cells, widths))}".rstrip())
-    for change in changes(releases.versions, _answers(made)):
-        say(f"  {change.said}")
+    for note in notes(releases, _answers(made)):
+        say(f"  {note}")
 
 
 def _write(releases: Releases, made: dict[str, MadeCard], folder: Path) -> None:
@@ -126,5 +126,6 @@ def _document(releases: Releases, made: dict[str, MadeCard]) -> dict[str, Any]:
         "made": f"{datetime.now(UTC):%Y-%m-%d %H:%M} UTC",
         "cards": {version: {"folder": str(each.folder), **each.document()} for version, each in made.items()},
         "table": [list(cells) for cells in rows(releases, _answers(made))],
+        "notes": list(notes(releases, _answers(made))),
         "changes": [to_builtins(each) | {"said": each.said} for each in found],
     }
