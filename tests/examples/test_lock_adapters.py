@@ -118,12 +118,13 @@ def ask(program: subprocess.Popen[str], **request: Any) -> str:
     return outcome
 
 
-def test_the_adapter_in_node_follows_the_protocol(tmp_path: Path) -> None:
+@pytest.mark.parametrize("adapter", ["redlock", "redis_semaphore"])
+def test_an_adapter_in_node_follows_the_protocol(tmp_path: Path, adapter: str) -> None:
     if not shutil.which("npm"):
-        miss("the adapter in Node needs npm")
+        miss("an adapter in Node needs npm")
     folder = shutil.copytree(
-        ADAPTERS / "node", tmp_path / "node", ignore=shutil.ignore_patterns("node_modules")
+        ADAPTERS / "node", tmp_path / "node", ignore=shutil.ignore_patterns("node_modules", "target")
     )
     build("npm install --no-package-lock --silent", folder)
 
-    assert_fits(folder, "redis", "node redlock.mjs")
+    assert_fits(folder, "redis", f"node {adapter}.mjs")

@@ -5,11 +5,11 @@ import Redlock, { Lock, ResourceLockedError } from "redlock";
 import { Failed, granted, serve, untilGranted, within } from "./protocol.mjs";
 import { connect } from "./redis_server.mjs";
 
-const { dependencies } = createRequire(import.meta.url)("./package.json");
+const { ioredis, redlock } = createRequire(import.meta.url)("./package.json").dependencies;
 
 class RedlockLock {
   // It cannot revoke: an acquire that threw never named its value, so its lease has to end.
-  versions = { ...dependencies, node: process.version };
+  versions = { ioredis, redlock, node: process.version };
   held = new Map(); // by owner
 
   constructor(start) {
