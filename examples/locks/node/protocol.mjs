@@ -43,7 +43,8 @@ export async function untilGranted(waitMs, attempt) {
 /** Answer requests until standard input ends; `connect` gets the first one, with the settings.
  *
  * The lock has `versions` and the methods acquire(resource, owner, waitMs), which returns token, ttl_ms
- * and attempt_ns, release(resource, owner), revoke(resource, owner) if it can, and reconnect().
+ * and attempt_ns, release(resource, owner), revoke(resource, owner) if it can, and reconnect(). Any of them may
+ * return an outcome of its own, such as { outcome: "unsupported" }.
  */
 export async function serve(connect) {
   let lock;
