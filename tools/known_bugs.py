@@ -64,6 +64,10 @@ BUGS = {
         affected="targets/history/versitygw-two-winners.toml",
         fixed="targets/history/versitygw-two-winners-fixed.toml",
     ),
+    "nats-bucket-lost": KnownBug(
+        affected="targets/history/nats-bucket-lost.toml",
+        fixed="targets/history/nats-bucket-lost-fixed.toml",
+    ),
     "redis-failover-loses-a-lock": KnownBug(
         affected="targets/zoo/replica-promoted-with-link-held.toml",
         fixed="targets/zoo/replica-promoted-with-link-held-twin.toml",
