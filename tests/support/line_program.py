@@ -114,6 +114,10 @@ def main() -> None:
     first = json.loads(sys.stdin.readline())
     program = Program(sys.argv[1], first)
     say(id=first["id"], outcome="ok", versions={"sqlite": sqlite3.sqlite_version})
+    answer_requests(program)
+
+
+def answer_requests(program: Program) -> None:
     for line in sys.stdin:
         request = json.loads(line)
         handler = getattr(program, request["op"], None)

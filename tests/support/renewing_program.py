@@ -12,7 +12,7 @@ import threading
 import time
 from typing import Any
 
-from tests.support.line_program import Program, say
+from tests.support.line_program import Program, answer_requests, say
 
 HABITS = frozenset(sys.argv[3:])
 RENEWS = "UPDATE lease SET ends = :ends WHERE resource = :resource AND owner = :owner AND ends > :now"
@@ -78,10 +78,7 @@ def main() -> None:
     first = json.loads(sys.stdin.readline())
     program = RenewingProgram(sys.argv[1], first)
     say(id=first["id"], outcome="ok", versions={"mine": sys.argv[2]}, reenter="reenters" in HABITS)
-    for line in sys.stdin:
-        request = json.loads(line)
-        handler = getattr(program, request["op"], None)
-        say(id=request["id"], **(handler(request) if handler else {"outcome": "unsupported"}))
+    answer_requests(program)
 
 
 if __name__ == "__main__":
