@@ -8,15 +8,24 @@ from harness.core.errors import ConfigurationError
 from harness.run import deployment
 from tests.support.target_files import read, target_text
 
+MARIADB = target_text(storage='kind = "mariadb"\nfencing = "upsert"')
+NATS = target_text(lock='kind = "nats"')
 
-def test_a_library_that_is_missing_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    target = read(target_text(storage='kind = "mariadb"\nfencing = "upsert"'))
-    monkeypatch.setattr(deployment, "find_spec", lambda name: None if name == "pymysql" else object())
 
-    with pytest.raises(
-        ConfigurationError, match=r"^storage: mariadb needs PyMySQL: pip install '\.\[mariadb\]'"
-    ):
-        deployment.check(target)
+@pytest.mark.parametrize(
+    ("text", "module", "remedy"),
+    [
+        (MARIADB, "pymysql", r"^storage: mariadb needs PyMySQL: pip install '\.\[mariadb\]'"),
+        (NATS, "nats", r"^lock: nats needs nats-py: pip install '\.\[nats\]'"),
+    ],
+)
+def test_a_library_that_is_missing_is_named_with_its_extra(
+    text: str, module: str, remedy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deployment, "find_spec", lambda name: None if name == module else object())
+
+    with pytest.raises(ConfigurationError, match=remedy):
+        deployment.check(read(text))
 
 
 def test_a_library_that_nothing_uses_may_be_missing(monkeypatch: pytest.MonkeyPatch) -> None:
