@@ -221,6 +221,7 @@ def _section(library: dict[str, Any], made: Sequence[dict[str, Any]]) -> Iterato
     releases = CARDS / f"{slug(library['name'])}-releases.json"
     if releases.exists():
         yield from _table_of_releases(json.loads(releases.read_text()))
+        yield f"\n{library['why']}\n" if "why" in library else ""
     if finding := next((run["finding"] for run in card["runs"] if run["finding"]), None):
         yield f"\nThe first finding, {finding['anomaly']}: {finding['summary']}\n\n"
         yield "".join(f"{number}. {step}\n" for number, step in enumerate(finding["steps"], 1))

@@ -57,6 +57,7 @@ def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tup
         ("foreign-release", [], "yes", "of an owner that never had it, and of one that had lost it"),
         ("foreign-release", ["frees-any"], "no", "the release by an owner that never had it freed it"),
         ("foreign-release", ["frees-late"], "no", "the late release of a lost lock freed it, while"),
+        ("foreign-release", ["renews", "trusts-its-renewals"], "no", "the late release of a lost lock ended"),
         ("taken-again", ["renews"], "no", "it was still free for another client"),
         ("taken-again", ["retakes"], "yes", "its old holder had it again, without an acquire"),
         ("queue", ["queues"], "yes", "in 8 of 8 rounds the first that waited was granted it first"),
