@@ -66,10 +66,10 @@ def main(names: Sequence[str], run: str = "") -> None:
             file = CARDS / f"{slug(library['name'])}.json"
             before = json.loads(file.read_text()) if run else [{}] * SERIES
             if run == "plays":
-                cards = [before[0] | _played(library, before[0]), *before[1:]]
+                made = [before[0] | _played(library, before[0]), *map(_without_plays, before[1:])]
             else:
                 cards = [_again(library, card, run) if run else _card(library) for card in before]
-            made = sorted(cards, key=_noes, reverse=True)
+                made = sorted(cards, key=_noes, reverse=True)
             file.write_text(f"{json.dumps(made, indent=1)}\n")
             if "releases" in library:
                 by_release = _by_release(library)
@@ -104,6 +104,13 @@ def _played(library: dict[str, Any], card: dict[str, Any]) -> dict[str, Any]:
     made = _card(library, *_ONLY_PLAYS)
     answers = card["answers"] | {key: made["answers"][key] for key, _play in PLAYS.values()}
     return {"plays": made["plays"], "plays_began": made["began"], "answers": answers}
+
+
+def _without_plays(card: dict[str, Any]) -> dict[str, Any]:
+    """A card without its plays, which may have been others than today's."""
+    of_plays = {key for key, _play in PLAYS.values()}
+    answers = {key: answer for key, answer in card["answers"].items() if key not in of_plays}
+    return {key: card[key] for key in card if not key.startswith("plays")} | {"answers": answers}
 
 
 def _card(library: dict[str, Any], *options: str) -> dict[str, Any]:
