@@ -244,6 +244,8 @@ def _table_of_releases(found: dict[str, Any]) -> Iterator[str]:
 
 
 def _agreement(made: Sequence[dict[str, Any]]) -> str:
+    if len(made) == 1:
+        return "One series."
     words = [{key: answer["answer"] for key, answer in card["answers"].items()} for card in made]
     known = set.intersection(*(set(each) for each in words))
     other = [
