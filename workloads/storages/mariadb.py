@@ -99,11 +99,12 @@ class MariadbStorage:
         if self._fencing == "select-for-update":
             with transaction(self._connection):
                 self._compare(resource, number)
-                self._write_row(resource, number, value, sent)
+                self.write_row(resource, number, value, sent)
         else:
-            self._write_row(resource, number, value, sent)
+            self.write_row(resource, number, value, sent)
 
-    def _write_row(self, resource: str, token: int, value: str, sent: Callable[[], None]) -> None:
+    def write_row(self, resource: str, token: int, value: str, sent: Callable[[], None]) -> None:
+        """Write with what compares in the statement itself; with select-for-update, that is nothing."""
         written: dict[str, str | int] = {"resource": resource, "token": token, "value": value}
         rows = self._connection.execute(self._write, written, sent)
         if rows:
