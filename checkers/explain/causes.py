@@ -10,8 +10,9 @@ An early grant
     when it was called, and nothing else can have freed the lock. Else a fault of the lock service between
     the two grants; else, if only tokens say which grant was later, one that stopped its client between its
     grant and its token.
-A loss
-    The restart of the storage after which the value was gone.
+A loss, or a write that was acknowledged and never stored
+    The restart of the storage after which the value was gone. Else, of a write that its log lacks, what made
+    it late, as above; never certain, since that does not explain why the storage said ok.
 Two grants whose tokens do not rise
     A fault of the lock service that was in force between their returns, preferably one that was also in
     force while the later grant was asked for. Else a fault that stopped one of their clients between its
@@ -26,7 +27,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Self
 
@@ -57,6 +58,12 @@ def of_late_writes(n: Narrator, writes: Iterable[Op]) -> Cause | None:
     """Return why one of several writes came too late: the first certain cause, or else the first."""
     causes = [cause for write in writes if (cause := of_late_write(n, write)) is not None]
     return min(causes, key=lambda cause: not cause.certain, default=None)
+
+
+def of_unlogged_write(n: Narrator, write: Op) -> Cause | None:
+    """Return why the storage's own order may lack a write that had been there, or was acknowledged."""
+    late = of_late_write(n, write)
+    return of_restart(n, write, None) or (None if late is None else replace(late, certain=False))
 
 
 def of_restart(n: Narrator, first: Op, then: Op | None) -> Cause | None:

@@ -103,6 +103,14 @@ def was_held_up(n: Narrator, cause: Cause | None, grant: Op, whom: str = "It") -
     return said if math.isinf(lease) else f"{said}; its lease ended at {n.at(lease)}"
 
 
+def came_late(n: Narrator, cause: Cause | None, write: Op, then: str) -> tuple[str, ...]:
+    """Say what delayed the holder behind a write, and what happened then; nothing if no fault delayed it."""
+    grant, fault = n.grant_behind(write), None if cause is None else cause.fault
+    if grant is None or fault is None or fault.client is None:
+        return ()
+    return took(n, grant), f"{was_held_up(n, cause, grant)}.", then
+
+
 def during(n: Narrator, fault: Fault) -> str:
     """Say what a fault did, and from when to when."""
     if math.isinf(fault.healed):

@@ -35,12 +35,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from checkers.explain.causes import of_restart
+from checkers.explain.causes import of_restart, of_unlogged_write
 from checkers.explain.conflict import Breach, Checker, Conflict, each_once
 from checkers.explain.effects import acceptance
 from checkers.explain.narrator import Narrator
 from checkers.explain.story import Step, Story, as_read, step
-from checkers.explain.telling import happened
+from checkers.explain.telling import came_late, fault_steps, happened
 from checkers.facts.cluster_columns import zones_of
 from checkers.facts.evidence import Evidence
 from checkers.facts.held_values import (
@@ -236,18 +236,23 @@ def _after(n: Narrator, op: Op, lost: Op) -> Step:
 
 def _gone_from_log(n: Narrator, conflict: Conflict) -> Story:
     lost, reads, fault = conflict.accused, conflict.because, n.restart(conflict.accused, None)
+    cause, readers = of_unlogged_write(n, lost), [n.whom(read) for read in reads]
+    seen = " and read it" if n.whom(lost) in readers else "".join(f", and {each} read it" for each in readers)
+    late = f"Then it wrote {content(lost.value)}{seen}, but the storage does not have it any more."
     gone = f"But it is {n.place(lost)}, which has every write that the storage still knows."
     return Story(
         summary=_lost(n, lost, "its own order of writes does not have it"),
         steps=(
+            *(() if fault else fault_steps(n, cause, lost)),
             n.sent_step(lost),
             *([acceptance(n, (lost,))] if lost.outcome is Outcome.OK else []),
             *(acceptance(n, (lost, read)) for read in reads),
             *n.restart_steps(fault, lost),
             step(gone, lost),
         ),
-        cause=of_restart(n, lost, None),
-        sentences=(
+        cause=cause,
+        sentences=came_late(n, cause, lost, late)
+        or (
             _had_written(n, lost, reads),
             happened(n, fault),
             "The storage's own order does not have it any more.",

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from checkers.explain.causes import of_unlogged_write
 from checkers.explain.conflict import Breach, Checker, Conflict
 from checkers.explain.narrator import Narrator
 from checkers.explain.story import Story, step
+from checkers.explain.telling import came_late, fault_steps
 from checkers.facts.evidence import Evidence
 from checkers.facts.missing import missing
 from checkers.facts.recorded import recorded
@@ -28,15 +30,20 @@ def phantom_accepts(evidence: Evidence) -> Iterator[Conflict]:
 
 def _never_logged(n: Narrator, conflict: Conflict) -> Story:
     write, what = conflict.accused, content(conflict.accused.value)
+    cause = of_unlogged_write(n, write)
     wrote = f"{n.who(write)} wrote {what}{n.with_token(write)} to {write.resource}"
+    late = f"Then it wrote {what}, and the storage said ok, but never stored it."
     return Story(
         summary=f"the storage acknowledged {n.request(write)}, but never stored it",
         steps=(
+            *fault_steps(n, cause, write),
             n.sent_step(write),
             step(f"The storage said ok {n.answered(write)}, so it must have stored it.", write),
             step(f"But {what} is {n.place(write)}, which has every write that was stored.", write),
         ),
-        sentences=(f"{wrote}, and the storage said ok.", "It was never stored."),
+        cause=cause,
+        sentences=came_late(n, cause, write, late)
+        or (f"{wrote}, and the storage said ok.", "It was never stored."),
     )
 
 

@@ -120,7 +120,7 @@ STORAGE = (
         remedy=(
             "Acknowledge a write only when it is on disk, and on every replica that may be promoted"
             " (`synchronous_commit`, `appendfsync always`, `WAIT`), and stop the old primary before another"
-            " takes over (STONITH)."
+            " takes over (STONITH). Refuse a writer that has been replaced."
         ),
         counters=("found", "writes", "server_faults"),
     ),
