@@ -12,6 +12,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -34,7 +35,13 @@ class KnownBug:
 
     affected: str
     fixed: str
-    built_in: str | None = None  # the folder in which `go build` makes the program that both run
+    build: Sequence[str] = ()  # the commands that make the program, run in the folder of the affected target
+
+
+def _installed(environment: str, packages: str) -> list[str]:
+    """The commands that install packages in an environment of their own."""
+    path = f".venv/{environment}"
+    return [f"python3 -m venv {path}", f"{path}/bin/pip install -q {packages}"]
 
 
 BUGS = {
@@ -49,12 +56,12 @@ BUGS = {
     "etcd-mutex-unlock-repeated": KnownBug(
         affected="examples/etcd-mutex/unlock-repeated.toml",
         fixed="examples/etcd-mutex/unlock-guarded.toml",
-        built_in="examples/etcd-mutex",
+        build=["go build"],
     ),
     "client-go-foreign-release": KnownBug(
         affected="examples/kubernetes/foreign-release.toml",
         fixed="examples/kubernetes/foreign-release-guarded.toml",
-        built_in="examples/kubernetes",
+        build=["go build"],
     ),
     "etcd-stale-read-index": KnownBug(
         affected="targets/history/etcd-stale-read-index.toml",
@@ -68,6 +75,11 @@ BUGS = {
         affected="targets/history/nats-bucket-lost.toml",
         fixed="targets/history/nats-bucket-lost-fixed.toml",
     ),
+    "slatedb-late-put": KnownBug(
+        affected="examples/slatedb/late-put.toml",
+        fixed="examples/slatedb/late-put-fixed.toml",
+        build=[*_installed("0.13.0", "slatedb==0.13.0"), *_installed("0.14.1", "slatedb==0.14.1")],
+    ),
     "redis-failover-loses-a-lock": KnownBug(
         affected="targets/zoo/replica-promoted-with-link-held.toml",
         fixed="targets/zoo/replica-promoted-with-link-held-twin.toml",
@@ -75,6 +87,24 @@ BUGS = {
     "postgres-failover-loses-writes": KnownBug(
         affected="targets/etcd-postgres-failover-asynchronous.toml",
         fixed="targets/etcd-postgres-failover.toml",
+    ),
+    "pgbouncer-advisory-lock": KnownBug(
+        affected="examples/locks/python/advisory-lock-pgbouncer.toml",
+        fixed="examples/locks/python/advisory-lock.toml",
+    ),
+    "redis-py-lock-then-incr": KnownBug(
+        affected="examples/locks/python/lock-then-incr.toml",
+        fixed="examples/python-client/fenced.toml",
+    ),
+    "apscheduler-renews-no-lease": KnownBug(
+        affected="examples/jobs/python/apscheduler-a5.toml",
+        fixed="examples/jobs/python/apscheduler-a6.toml",
+        build=[*_installed("a5", "-r requirements-a5.txt"), *_installed("a6", "-r requirements-a6.txt")],
+    ),
+    "bullmq-redis-in-memory": KnownBug(
+        affected="examples/jobs/node/bullmq-in-memory.toml",
+        fixed="examples/jobs/node/bullmq-on-disk.toml",
+        build=["npm install --no-package-lock"],
     ),
 }
 """In the order of the page."""
@@ -98,10 +128,10 @@ def main(names: Sequence[str]) -> int:
 
 def seen(bug: KnownBug) -> dict[str, Any] | None:
     """Run both systems; None if the bug was missed or the fixed one was not valid."""
-    if bug.built_in:
-        subprocess.run(["go", "build"], cwd=ROOT / bug.built_in, check=True)
-    affected = _decided(bug, bug.affected, "invalid")
-    fixed = affected and _decided(bug, bug.fixed, "valid")
+    for command in bug.build:
+        subprocess.run(shlex.split(command), cwd=(ROOT / bug.affected).parent, check=True)
+    affected = _decided(bug.affected, "invalid")
+    fixed = affected and _decided(bug.fixed, "valid")
     return {"affected": affected, "fixed": fixed} if affected and fixed else None
 
 
@@ -111,13 +141,13 @@ def commit() -> str:
     return subprocess.run(described, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
 
 
-def _decided(bug: KnownBug, target: str, verdict: str) -> dict[str, Any] | None:
+def _decided(target: str, verdict: str) -> dict[str, Any] | None:
     """Run a target until it has this verdict, as its file expects; None if it never has.
 
     A violation is never run again in search of a valid run.
     """
     for run in range(1, TRIES + 1):
-        document = _run(target, ROOT / (bug.built_in or "."))
+        document = _run(ROOT / target)
         if document["verdict"] == verdict and document["as_expected"]:
             found = {name: count for name, count in document["anomalies"].items() if count}
             return {"target": target, "runs": run, "found": found}
@@ -126,13 +156,19 @@ def _decided(bug: KnownBug, target: str, verdict: str) -> dict[str, Any] | None:
     return None
 
 
-def _run(target: str, folder: Path) -> dict[str, Any]:
-    """Run a target once on Docker, from the folder of its program; return its verdict document."""
+def _run(target: Path) -> dict[str, Any]:
+    """Run a target once on Docker, in its folder; return its verdict document.
+
+    A program that is started as python3 gets this Python, which has the libraries of Fencepost's clients.
+    """
     with tempfile.TemporaryDirectory() as runs:
         command = [sys.executable, "-m", "harness.cli", "run", "--engine", "docker", "--format", "json"]
-        command += ["--runs", runs, str(ROOT / target)]
-        environment = os.environ | {"PYTHONPATH": str(ROOT)}
-        done = subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.PIPE, check=False)
+        command += ["--runs", runs, str(target)]
+        path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+        environment = os.environ | {"PYTHONPATH": str(ROOT), "PATH": path}
+        done = subprocess.run(
+            command, cwd=target.parent, env=environment, stdout=subprocess.PIPE, check=False
+        )
     document: dict[str, Any] = {"verdict": "none", "as_expected": False}
     return document | (json.loads(done.stdout) if done.stdout else {})
 

@@ -44,7 +44,7 @@ def test_a_known_bug_has_the_date_and_commit_that_last_found_it(bug: str) -> Non
 
 def runs(monkeypatch: pytest.MonkeyPatch, **documents: list[dict[str, Any]]) -> None:
     """Let each target's runs end with these documents, one after another."""
-    monkeypatch.setattr(known_bugs, "_run", lambda target, _: documents[target[8:-5]].pop(0))
+    monkeypatch.setattr(known_bugs, "_run", lambda target: documents[target.stem].pop(0))
 
 
 def test_a_bug_that_a_later_run_shows_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
