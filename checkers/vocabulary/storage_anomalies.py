@@ -119,8 +119,8 @@ STORAGE = (
         arises="The storage acknowledges a write before it is on disk, or on the replica that takes over.",
         remedy=(
             "Acknowledge a write only when it is on disk, and on every replica that may be promoted"
-            " (`synchronous_commit`, `appendfsync always`, `WAIT`), stop the old primary before another"
-            " takes over (STONITH), and refuse a writer that has been replaced."
+            " (`synchronous_commit`, `appendfsync always`, `WAIT`), and stop the old primary before another"
+            " takes over (STONITH)."
         ),
         counters=("found", "writes", "server_faults"),
     ),

@@ -110,7 +110,9 @@ def pack(run: Path, archive: Path) -> None:
 def _scrubbed(environment: dict[str, Any], target: str) -> dict[str, Any]:
     command = ["fencepost", "run", f"{target}.toml", *environment["again"]]
     anywhere = {key: value for key, value in environment.items() if key not in ("folder", "pythonpath")}
-    return anywhere | {"command": command, "git_commit": None, "kernel": "Linux", "cpus": None}
+    programs = {name: Path(program).name for name, program in environment.get("programs", {}).items()}
+    scrubbed = {"command": command, "git_commit": None, "kernel": "Linux", "cpus": None}
+    return anywhere | scrubbed | ({"programs": programs} if programs else {})
 
 
 def _anonymous(entry: tarfile.TarInfo) -> tarfile.TarInfo:

@@ -6,7 +6,7 @@ import click
 
 from harness.core.printing import pass_on
 
-DOCUMENTS = ("target", "history", "commits", "verdict", "campaign-file", "campaign")
+DOCUMENTS = ("target", "history", "commits", "verdict", "bench", "campaign-file", "campaign")
 
 
 @click.command(short_help="Print a JSON Schema.")
