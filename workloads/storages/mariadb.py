@@ -65,7 +65,7 @@ _STEPS = """BEGIN NOT ATOMIC
     {log}
     SELECT @accepted, (SELECT COUNT(*) FROM register WHERE resource = %(resource)s);
 END"""
-# What follows the COMMIT reads no table: an error there could not be told from one before it.
+# What follows the COMMIT reads no table: an error there would look like one before it.
 _TRANSACTION = """BEGIN NOT ATOMIC
     DECLARE EXIT HANDLER FOR SQLEXCEPTION BEGIN ROLLBACK; RESIGNAL; END;
     START TRANSACTION;
