@@ -18,6 +18,7 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -135,8 +136,9 @@ def seen(bug: KnownBug) -> dict[str, Any] | None:
     return {"affected": affected, "fixed": fixed} if affected and fixed else None
 
 
+@cache
 def commit() -> str:
-    """Return the commit of this checkout; one with changes ends in "-dirty"."""
+    """Return the commit of this checkout at the first call; one with changes ends in "-dirty"."""
     described = ["git", "describe", "--always", "--abbrev=10", "--exclude=*", "--dirty"]
     return subprocess.run(described, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
 
