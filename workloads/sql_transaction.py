@@ -1,12 +1,12 @@
-"""A transaction of several statements, on a connection to a database of SQL."""
+"""A write in several statements, in a transaction on a connection to a database of SQL."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Protocol
+from typing import Any, Protocol
 
-from workloads.client import NotApplied, Unknown
+from workloads.client import NotApplied, Stale, Unknown
 
 
 class SqlConnection(Protocol):
@@ -17,6 +17,15 @@ class SqlConnection(Protocol):
 
     def close(self) -> None:
         """Drop the connection; the server rolls back an open transaction."""
+
+
+def compare(rows: Sequence[Sequence[Any]], resource: str, token: int, *, inclusive: bool) -> None:
+    """Raise Stale if a token is too low for the mark of a locked row, NotApplied if there is no row."""
+    if not rows:
+        raise NotApplied(f"no row for {resource}")
+    mark = int(rows[0][0] or 0)
+    if token < mark or (token == mark and not inclusive):
+        raise Stale
 
 
 @contextmanager

@@ -25,7 +25,7 @@ from checkers.history.records import Commit
 from workloads.client import UNWRITTEN, NotApplied, Stale, as_stored, from_stored
 from workloads.mariadb_connection import MariadbConnection, database_of, drop_database
 from workloads.settings import StorageSettings
-from workloads.sql_transaction import transaction
+from workloads.sql_transaction import compare, transaction
 
 # Strings are compared byte by byte, spaces at their end included.
 _TEXT = "CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin"
@@ -98,7 +98,8 @@ class MariadbStorage:
         number = as_stored(token)
         if self._fencing == "select-for-update":
             with transaction(self._connection):
-                self._compare(resource, number)
+                locked = self._connection.execute(_LOCK_ROW, {"resource": resource})
+                compare(locked, resource, number, inclusive=self._inclusive)
                 self.write_row(resource, number, value, sent)
         else:
             self.write_row(resource, number, value, sent)
@@ -117,14 +118,6 @@ class MariadbStorage:
         if existing:
             raise Stale
         raise NotApplied(f"no row for {resource}")
-
-    def _compare(self, resource: str, token: int) -> None:
-        rows = self._connection.execute(_LOCK_ROW, {"resource": resource})
-        if not rows:
-            raise NotApplied(f"no row for {resource}")
-        mark = int(rows[0][0] or 0)
-        if token < mark or (token == mark and not self._inclusive):
-            raise Stale
 
     def read(self, resource: str) -> tuple[str | None, int | None]:
         """Return the value and the token of the last accepted write."""

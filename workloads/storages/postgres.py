@@ -20,7 +20,7 @@ from contextlib import closing
 from checkers.history.records import Commit
 from workloads.client import UNWRITTEN, NotApplied, Stale, as_stored, from_stored
 from workloads.settings import Settings, StorageSettings, host_and_port
-from workloads.sql_transaction import transaction
+from workloads.sql_transaction import compare, transaction
 from workloads.storages.postgres_connection import PostgresConnection
 
 IDLE_IN_TRANSACTION = 5000  # ms; a client stopped in a transaction holds the row lock until then
@@ -117,7 +117,8 @@ class PostgresStorage:
         number = as_stored(token)
         if self._fencing == "select-for-update":
             with transaction(self._connection):
-                self._compare(resource, number)
+                locked = self._connection.execute(_LOCK_ROW, (resource,))
+                compare(locked, resource, number, inclusive=self._inclusive)
                 self._write_row(resource, number, value, sent)
         else:
             self._write_row(resource, number, value, sent)
@@ -136,14 +137,6 @@ class PostgresStorage:
         if existing or self._fencing == "upsert":  # it conflicted with a row not yet visible
             raise Stale
         raise NotApplied(f"no row for {resource}")
-
-    def _compare(self, resource: str, token: int) -> None:
-        rows = self._connection.execute(_LOCK_ROW, (resource,))
-        if not rows:
-            raise NotApplied(f"no row for {resource}")
-        mark = int(rows[0][0] or 0)
-        if token < mark or (token == mark and not self._inclusive):
-            raise Stale
 
     def read(self, resource: str) -> tuple[str | None, int | None]:
         """Return the value and the token of the last accepted write."""
