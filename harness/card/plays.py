@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from harness.card.series import Experiment, Subject, target_of
 from harness.card.words import Word
@@ -34,6 +35,7 @@ SENT = 0.1  # s; in which a request has reached a program, though it is stopped
 ROUNDS = 8
 LATE = 3  # releases of a lost lock
 FIRST, SECOND, THIRD = 0, 1, 2
+STOPPED = "the lock of a stopped holder"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,19 +103,22 @@ class _Stage:
     def owner(self, client: int) -> str:
         return f"{client}-{next(self._owners)}"
 
-    def asks(self, client: int, resource: str, owner: str, wait: float, **more: bool) -> PlayedAnswer:
+    def asks(self, client: int, resource: str, owner: str, wait: float, **fields: bool) -> PlayedAnswer:
         """Acquire within so many seconds."""
         wait_ms, within = round(wait * 1000), wait + 1
-        program = self.program(client)
-        return asked(
-            program, "acquire", within=within, resource=resource, owner=owner, wait_ms=wait_ms, **more
+        return self._asked(
+            client, "acquire", within, resource=resource, owner=owner, wait_ms=wait_ms, **fields
         )
 
-    def takes(self, client: int, resource: str, owner: str, wait: float = 0, **more: bool) -> float:
+    def takes(
+        self, client: int, resource: str, owner: str, lock: str = "a free lock", *, reenter: bool = False
+    ) -> float:
         """Acquire a lock that is free, or becomes it; return its lease (s), or the target's TTL."""
-        answer = self.asks(client, resource, owner, wait or LEASES * self.ttl, **more)
+        answer = self.asks(
+            client, resource, owner, LEASES * self.ttl, **({"reenter": True} if reenter else {})
+        )
         if answer.word != "ok":
-            raise _NotPlayedError(f"a free lock was not granted: {answer.shown}")
+            raise _NotPlayedError(f"{lock} was not granted: {answer.shown}")
         try:
             lease = convert_fields(AcquireResult, answer.fields).ttl_ms
         except Unknown as error:
@@ -121,7 +126,15 @@ class _Stage:
         return self.ttl if lease is None else lease / 1000
 
     def releases(self, client: int, resource: str, owner: str) -> PlayedAnswer:
-        return asked(self.program(client), "release", resource=resource, owner=owner)
+        return self._asked(client, "release", resource=resource, owner=owner)
+
+    def _asked(self, client: int, op: str, within: float | None = None, **fields: Any) -> PlayedAnswer:
+        """Send a request; as in a run, a program whose answer is unknown is asked to reconnect."""
+        program = self.program(client)
+        answer = asked(program, op, within=within, **fields)
+        if answer.word == "unknown":
+            program.reconnect("lock")
+        return answer
 
 
 Play = Callable[[_Stage, str], tuple[Word, str]]
@@ -132,7 +145,7 @@ def _held_longer(stage: _Stage, resource: str, *, reenter: bool = False) -> tupl
     if reenter and not stage.program(FIRST).knows_reenter:
         return "not shown", "the program does not know reenter"
     holder, other = stage.owner(FIRST), stage.owner(SECOND)
-    lease = stage.takes(FIRST, resource, holder, **({"reenter": True} if reenter else {}))
+    lease = stage.takes(FIRST, resource, holder, reenter=reenter)
     granted, waits = time.monotonic(), LONGER * max(lease, stage.ttl)
     answer = stage.asks(SECOND, resource, other, waits)
     after = time.monotonic() - granted
@@ -168,7 +181,7 @@ def _late_release(stage: _Stage, resource: str) -> str:
     stage.takes(FIRST, resource, loser)
     with ThreadPoolExecutor(1) as beside:
         with stage.paused(FIRST):
-            lease = stage.takes(SECOND, resource, holder)
+            lease = stage.takes(SECOND, resource, holder, STOPPED)
             granted = time.monotonic()
             # It waits there: a program that renews on time learns of its loss as soon as it continues.
             answered = beside.submit(stage.releases, FIRST, resource, loser)
@@ -189,7 +202,7 @@ def _taken_again(stage: _Stage, resource: str) -> tuple[Word, str]:
     loser, other, last = stage.owner(FIRST), stage.owner(SECOND), stage.owner(SECOND)
     stage.takes(FIRST, resource, loser)
     with stage.paused(FIRST):
-        stage.takes(SECOND, resource, other)
+        stage.takes(SECOND, resource, other, STOPPED)
         released = stage.releases(SECOND, resource, other)
         if released.word != "ok":
             raise _NotPlayedError(f"the release of the next holder: {released.shown}")

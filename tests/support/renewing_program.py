@@ -25,6 +25,10 @@ class RenewingProgram(Program):
         self.file = file
         self.held: dict[str, str] = {}  # resources, by owner
         self.granted: set[str] = set()
+        self.answers_nothing = False
+        self.is_new = True
+        if "never-ends" in HABITS:
+            self.ttl = 1_000_000
         self.lost: set[str] = set()  # owners, as soon as a renewal was refused
         threading.Thread(target=self.keep, daemon=True).start()
 
@@ -40,6 +44,8 @@ class RenewingProgram(Program):
                         self.lost.add(owner)
 
     def acquire(self, request: Any) -> dict[str, Any]:
+        if self.answers_nothing:
+            return {"outcome": "unknown"}
         if "queues" in HABITS:
             return self.acquire_in_turn(request)
         answer = super().acquire(request)
@@ -64,6 +70,9 @@ class RenewingProgram(Program):
             self.database.execute("DELETE FROM ticket WHERE owner = :owner", ticket)
 
     def release(self, request: Any) -> dict[str, str]:
+        if "breaks-once" in HABITS and self.is_new:
+            self.is_new, self.answers_nothing = False, True
+            return {"outcome": "unknown"}
         self.held.pop(request["owner"], None)
         if "frees-any" in HABITS or ("frees-late" in HABITS and request["owner"] in self.granted):
             self.database.execute("UPDATE lease SET ends = 0 WHERE resource = ?", (request["resource"],))
@@ -72,6 +81,10 @@ class RenewingProgram(Program):
             super().release(request)
             return {"outcome": "ok"}
         return super().release(request)
+
+    def reconnect(self, _request: Any) -> dict[str, str]:
+        self.answers_nothing = False
+        return {"outcome": "ok"}
 
     def set_up(self, request: Any) -> dict[str, str]:
         self.database.executescript("CREATE TABLE ticket (number INTEGER PRIMARY KEY, resource, owner)")

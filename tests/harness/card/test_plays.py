@@ -58,6 +58,8 @@ def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tup
         ("foreign-release", ["frees-any"], "no", "the release by an owner that never had it freed it"),
         ("foreign-release", ["frees-late"], "no", "the late release of a lost lock freed it, while"),
         ("foreign-release", ["renews", "trusts-its-renewals"], "no", "the late release of a lost lock ended"),
+        ("foreign-release", ["never-ends"], "not shown", "the lock of a stopped holder was not granted"),
+        ("foreign-release", ["breaks-once"], "yes", "of an owner that never had it, and of one that"),
         ("taken-again", ["renews"], "no", "it was still free for another client"),
         ("taken-again", ["retakes"], "yes", "its old holder had it again, without an acquire"),
         ("queue", ["queues"], "yes", "in 8 of 8 rounds the first that waited was granted it first"),
