@@ -114,9 +114,10 @@ class _Stage:
         self, client: int, resource: str, owner: str, lock: str = "a free lock", *, reenter: bool = False
     ) -> float:
         """Acquire a lock that is free, or becomes it; return its lease (s), or the target's TTL."""
-        answer = self.asks(
-            client, resource, owner, LEASES * self.ttl, **({"reenter": True} if reenter else {})
-        )
+        fields, wait = {"reenter": True} if reenter else {}, LEASES * self.ttl
+        answer = self.asks(client, resource, owner, wait, **fields)
+        if answer.word == "unknown":  # its session may have ended while it was stopped; it has a new one
+            answer = self.asks(client, resource, owner, wait, **fields)
         if answer.word != "ok":
             raise _NotPlayedError(f"{lock} was not granted: {answer.shown}")
         try:

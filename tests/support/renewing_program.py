@@ -44,7 +44,8 @@ class RenewingProgram(Program):
                         self.lost.add(owner)
 
     def acquire(self, request: Any) -> dict[str, Any]:
-        if self.answers_nothing:
+        if self.answers_nothing or ("loses-its-session" in HABITS and self.is_new):
+            self.is_new = False
             return {"outcome": "unknown"}
         if "queues" in HABITS:
             return self.acquire_in_turn(request)

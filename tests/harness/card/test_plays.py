@@ -60,6 +60,7 @@ def played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., tup
         ("foreign-release", ["renews", "trusts-its-renewals"], "no", "the late release of a lost lock ended"),
         ("foreign-release", ["never-ends"], "not shown", "the lock of a stopped holder was not granted"),
         ("foreign-release", ["breaks-once"], "yes", "of an owner that never had it, and of one that"),
+        ("taken-again", ["loses-its-session"], "no", "it was still free for another client"),
         ("taken-again", ["renews"], "no", "it was still free for another client"),
         ("taken-again", ["retakes"], "yes", "its old holder had it again, without an acquire"),
         ("queue", ["queues"], "yes", "in 8 of 8 rounds the first that waited was granted it first"),
