@@ -16,7 +16,7 @@ from multiprocessing.context import ForkServerContext
 
 from harness.processes import import_path
 
-_SOCKETS = "FENCEPOST_SOCKETS"  # the environment variable that names the folder to the fork server
+_SOCKETS = "FENCEPOST_SOCKETS"  # tells the fork server the process of the harness, and the folder
 _ENDING = 5.0  # seconds that a killed harness has to be gone
 _POLL = 0.01  # seconds
 
@@ -25,7 +25,7 @@ def started(modules: Sequence[str]) -> ForkServerContext:
     """Start the fork server with these modules imported, unless it runs; call it from the main thread."""
     context: ForkServerContext = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["harness.processes.fork_server_setup", *modules])
-    os.environ[_SOCKETS] = util.get_temp_dir()
+    os.environ[_SOCKETS] = f"{os.getpid()}:{util.get_temp_dir()}"
     try:
         with import_path.kept_by_children():
             forkserver.ensure_running()
@@ -36,7 +36,7 @@ def started(modules: Sequence[str]) -> ForkServerContext:
 
 def socket_folder_remover() -> Callable[[], None]:
     """In the fork server: return a function that removes the folder if the harness has ended."""
-    folder, server, harness = os.environ.pop(_SOCKETS, ""), os.getpid(), os.getppid()
+    server, (harness, _, folder) = os.getpid(), os.environ.pop(_SOCKETS, "0:").partition(":")
 
     def remove() -> None:
         if os.getpid() != server:  # a client, which is a copy
@@ -44,7 +44,7 @@ def socket_folder_remover() -> Callable[[], None]:
         deadline = time.monotonic() + _ENDING
         # A killed harness closes its files, and its first thread ends, before it is gone.
         while os.path.lexists(folder) and time.monotonic() < deadline:
-            if os.getppid() != harness:
+            if os.getppid() != int(harness):
                 shutil.rmtree(folder, ignore_errors=True)
                 return
             time.sleep(_POLL)

@@ -73,6 +73,17 @@ def test_the_folder_of_its_socket_goes_with_the_harness(tmp_path: Path, *, is_ki
     assert wait_for(lambda: not list(tmp_path.iterdir()))
 
 
+def test_the_folder_goes_if_the_harness_ends_before_its_server_is_ready(tmp_path: Path) -> None:
+    (tmp_path / "sockets").mkdir()
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        pass
+    server = "from harness.processes import fork_server; fork_server.socket_folder_remover()()"
+    known = {"FENCEPOST_SOCKETS": f"{ended.pid}:{tmp_path / 'sockets'}"}
+    subprocess.run([sys.executable, "-c", server], env=os.environ | known, check=True)
+
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_command_ends_with_its_status_and_last_line() -> None:
     ended = run(["sh", "-c", "echo first; echo last >&2; exit 3"], PATIENCE)
 
