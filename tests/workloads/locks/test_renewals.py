@@ -81,10 +81,11 @@ def test_a_lost_lease_is_not_renewed_again(renewals: Renewals, session: Session)
 
 
 def test_nothing_is_renewed_after_the_end(renewals: Renewals, session: Session) -> None:
-    before = threading.active_count()
     hold(renewals, "0-1")
     assert wait_for(lambda: session.renewed)
+    [renewing] = [thread for thread in threading.enumerate() if thread.ident in session.threads]
 
     renewals.close(lambda: None)
 
-    assert wait_for(lambda: threading.active_count() == before)
+    renewing.join(timeout=20)
+    assert not renewing.is_alive()
