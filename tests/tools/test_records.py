@@ -69,6 +69,23 @@ def test_a_fixed_system_that_shows_the_bug_is_not_recorded(monkeypatch: pytest.M
     assert known_bugs.seen(BUG) is None
 
 
+def test_the_command_prints_its_table_and_says_what_it_missed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    missed = KnownBug(affected="targets/other.toml", fixed="targets/fixed.toml")
+    runs(monkeypatch, affected=[SHOWN], other=[MISSED] * TRIES, fixed=[VALID])
+    monkeypatch.setattr(known_bugs, "BUGS", {"one": BUG, "another": missed})
+    monkeypatch.setattr(known_bugs, "RECORD", tmp_path / "known-bugs.json")
+
+    status = known_bugs.main([])
+
+    printed = capsys.readouterr()
+    assert status == 1
+    assert printed.err == "another: not found, or not fixed\n"
+    assert "| [`one`](../targets/affected.toml) |" in printed.out
+    assert "another" not in printed.out
+
+
 MUTMUT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"][
     "mutmut"
 ]
