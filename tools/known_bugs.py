@@ -112,7 +112,7 @@ BUGS = {
 
 
 def main(names: Sequence[str]) -> int:
-    """Find these bugs, or all, and print the table; return 1 if one was missed or a fixed system showed it."""
+    """Find these bugs, or all, and print the table; return 1 if one was missed, or seen in a fixed system."""
     record = json.loads(RECORD.read_text(encoding="utf-8")) if RECORD.exists() else {}
     by, missed = commit(), 0
     for name in names or BUGS:
