@@ -6,6 +6,7 @@ Each play takes a lock of its own, so that none disturbs the next.
 from __future__ import annotations
 
 import itertools
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -35,6 +36,7 @@ SENT = 0.1  # s; in which a request has reached a program, though it is stopped
 ROUNDS = 8
 LATE = 3  # releases of a lost lock
 FIRST, SECOND, THIRD = 0, 1, 2
+ONCE = "held-longer"
 STOPPED = "the lock of a stopped holder"
 
 
@@ -69,6 +71,7 @@ def play(subject: Subject, engine: Engine, only: Sequence[str] = ()) -> Iterator
         stage = _Stage(programs, started)
         for name, (key, acted) in chosen.items():
             try:
+                stage.begin(FIRST, SECOND)
                 word, said = acted(stage, name)
             except Hung as hung:
                 word, said = "not shown", f"the program did not answer {hung.request}: {hung.why}"
@@ -79,7 +82,7 @@ def play(subject: Subject, engine: Engine, only: Sequence[str] = ()) -> Iterator
 
 
 class _Stage:
-    """The programs, each started when it is first needed."""
+    """The programs, each started once."""
 
     def __init__(self, programs: Programs, started: ExitStack) -> None:
         self._programs = programs
@@ -96,6 +99,11 @@ class _Stage:
             self.versions = self._known[client].versions
         return self._known[client]
 
+    def begin(self, *clients: int) -> None:
+        """Start those that have not started, which may take longer than a lease."""
+        for client in clients:
+            self.program(client)
+
     def leave(self) -> None:
         """Let the next play begin with programs of its own."""
         self._known.clear()
@@ -105,19 +113,18 @@ class _Stage:
 
     def asks(self, client: int, resource: str, owner: str, wait: float, **fields: bool) -> PlayedAnswer:
         """Acquire within so many seconds."""
-        wait_ms, within = round(wait * 1000), wait + 1
-        return self._asked(
-            client, "acquire", within, resource=resource, owner=owner, wait_ms=wait_ms, **fields
-        )
+        acquire = partial(self._asked, client, "acquire", wait + 1, resource=resource, owner=owner)
+        answer = acquire(wait_ms=round(wait * 1000), **fields)
+        if answer.word == "unknown":  # its session may have ended while it was stopped; it has a new one
+            answer = acquire(wait_ms=round(wait * 1000), **fields)
+        return answer
 
     def takes(
         self, client: int, resource: str, owner: str, lock: str = "a free lock", *, reenter: bool = False
     ) -> float:
         """Acquire a lock that is free, or becomes it; return its lease (s), or the target's TTL."""
-        fields, wait = {"reenter": True} if reenter else {}, LEASES * self.ttl
-        answer = self.asks(client, resource, owner, wait, **fields)
-        if answer.word == "unknown":  # its session may have ended while it was stopped; it has a new one
-            answer = self.asks(client, resource, owner, wait, **fields)
+        fields = {"reenter": True} if reenter else {}
+        answer = self.asks(client, resource, owner, LEASES * self.ttl, **fields)
         if answer.word != "ok":
             raise _NotPlayedError(f"{lock} was not granted: {answer.shown}")
         try:
@@ -143,31 +150,63 @@ Play = Callable[[_Stage, str], tuple[Word, str]]
 
 def _held_longer(stage: _Stage, resource: str, *, reenter: bool = False) -> tuple[Word, str]:
     """Hold a lock for longer than its lease, while another client waits for it."""
-    if reenter and not stage.program(FIRST).knows_reenter:
-        return "not shown", "the program does not know reenter"
     holder, other = stage.owner(FIRST), stage.owner(SECOND)
+    asked_at = time.monotonic()
     lease = stage.takes(FIRST, resource, holder, reenter=reenter)
     granted, waits = time.monotonic(), LONGER * max(lease, stage.ttl)
     answer = stage.asks(SECOND, resource, other, waits)
-    after = time.monotonic() - granted
+    after = time.monotonic()
     if answer.word == "ok":
         stage.releases(SECOND, resource, other)
         stage.releases(FIRST, resource, holder)
-        return "no", f"another client was granted it after {after:.1f} s, while it was held"
+        return "no", f"another client was granted it after {after - asked_at:.1f} s, while it was held"
     if answer.word != "failed":
         return "not shown", f"the acquire of the other client: {answer.shown}"
     if (released := stage.releases(FIRST, resource, holder)).word != "ok":
         return "not shown", f"nobody else was granted it, but its release: {released.shown}"
-    return "yes", f"nobody else was granted it in {after:.1f} s"
+    return "yes", f"nobody else was granted it in {after - granted:.1f} s"
+
+
+def _held_longer_reentered(stage: _Stage, resource: str) -> tuple[Word, str]:
+    """The same after its holder has taken it twice; a lock that is never renewed cannot lose its renewal."""
+    if not stage.program(FIRST).knows_reenter:
+        return "not shown", "the program does not know reenter"
+    found = _held_longer(stage, resource, reenter=True)
+    if found[0] == "no" and _held_longer(stage, ONCE)[0] == "no":
+        return "none", "a lock that is taken once is not renewed either"
+    return found
+
+
+def _takes_alone(stage: _Stage, resource: str, owner: str) -> float:
+    """Take a free lock that keeps another client out; return when its lease ends at the earliest (s)."""
+    asked_at = time.monotonic()
+    until = asked_at + stage.takes(FIRST, resource, owner)
+    if _is_granted(stage, resource, until):
+        raise _NotPlayedError("another client was granted the lock at once, while it was held")
+    return until
+
+
+def _is_granted(stage: _Stage, resource: str, until: float = math.inf) -> bool:
+    """Is the second client granted a lock that the first one, if it holds it, keeps until then (s)?"""
+    owner = stage.owner(SECOND)
+    answer = stage.asks(SECOND, resource, owner, min(SHORT, stage.ttl / 4))
+    if answer.word == "failed":
+        return False
+    if answer.word != "ok":
+        raise _NotPlayedError(f"the acquire of another client: {answer.shown}")
+    is_late = time.monotonic() > until
+    stage.releases(SECOND, resource, owner)
+    if is_late:
+        raise _NotPlayedError("the lease ended before the release: this machine is too slow now")
+    return True
 
 
 def _foreign_release(stage: _Stage, resource: str) -> tuple[Word, str]:
     """Release the lock of another holder: as an owner that never had it, and as one that has lost it."""
     holder, stranger = stage.owner(FIRST), stage.owner(SECOND)
-    lease = stage.takes(FIRST, resource, holder)
+    until = _takes_alone(stage, resource, holder)
     released = stage.releases(SECOND, resource, stranger)
-    if stage.asks(SECOND, resource, (next_one := stage.owner(SECOND)), min(SHORT, lease / 2)).word == "ok":
-        stage.releases(SECOND, resource, next_one)
+    if _is_granted(stage, resource, until):
         return "no", "the release by an owner that never had it freed it"
     stage.releases(FIRST, resource, holder)
     if released.word == "ok":
@@ -200,26 +239,23 @@ def _late_release(stage: _Stage, resource: str) -> str:
 
 def _taken_again(stage: _Stage, resource: str) -> tuple[Word, str]:
     """Let a holder lose its lock, and another client leave it again: does the first one take it by itself?"""
-    loser, other, last = stage.owner(FIRST), stage.owner(SECOND), stage.owner(SECOND)
-    stage.takes(FIRST, resource, loser)
+    loser, other = stage.owner(FIRST), stage.owner(SECOND)
+    _takes_alone(stage, resource, loser)
     with stage.paused(FIRST):
         stage.takes(SECOND, resource, other, STOPPED)
         released = stage.releases(SECOND, resource, other)
         if released.word != "ok":
             raise _NotPlayedError(f"the release of the next holder: {released.shown}")
     time.sleep(stage.ttl / 2)  # a program renews at least that often
-    answer = stage.asks(SECOND, resource, last, SHORT)
-    if answer.word == "ok":
-        stage.releases(SECOND, resource, last)
+    if _is_granted(stage, resource):
         return "no", "it was still free for another client"
     stage.releases(FIRST, resource, loser)
-    if answer.word != "failed":
-        return "not shown", f"the acquire of another client: {answer.shown}"
     return "yes", "its old holder had it again, without an acquire"
 
 
 def _queue(stage: _Stage, resource: str) -> tuple[Word, str]:
     """Let two clients wait for a lock, one after the other: which one is granted it?"""
+    stage.begin(THIRD)
     in_order = sum(
         _is_first(stage, resource, *pair)
         for pair in itertools.islice(itertools.cycle([(SECOND, THIRD), (THIRD, SECOND)]), ROUNDS)
@@ -247,23 +283,24 @@ def _is_first(stage: _Stage, resource: str, early: int, late: int) -> bool:
         granted.append(client)
         stage.releases(client, resource, owner)
 
-    for client in (early, late):
-        stage.program(client)
     clients = [threading.Thread(target=waits, args=(client,)) for client in (early, late)]
     for each in clients:
         each.start()
         time.sleep(SHORT)
+    was_free = bool(granted)
     stage.releases(FIRST, resource, holder)
     for each in clients:
         each.join()
+    if was_free:
+        raise _NotPlayedError("another client was granted the lock before it was released")
     if failed:
         raise _NotPlayedError(f"a client that waited was not granted it: {failed[0]}")
     return granted[0] == early
 
 
 PLAYS: Mapping[str, tuple[str, Play]] = {
-    "held-longer": ("renewed_while_held", _held_longer),
-    "held-longer-reentered": ("renewed_after_reentry", partial(_held_longer, reenter=True)),
+    ONCE: ("renewed_while_held", _held_longer),
+    "held-longer-reentered": ("renewed_after_reentry", _held_longer_reentered),
     "foreign-release": ("refuses_foreign_release", _foreign_release),
     "taken-again": ("taken_again_silently", _taken_again),
     "queue": ("first_come_first_served", _queue),

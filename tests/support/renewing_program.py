@@ -47,6 +47,8 @@ class RenewingProgram(Program):
         if self.answers_nothing or ("loses-its-session" in HABITS and self.is_new):
             self.is_new = False
             return {"outcome": "unknown"}
+        if "shares" in HABITS:
+            return {"outcome": "ok", "token": None, "ttl_ms": self.ttl}
         if "queues" in HABITS:
             return self.acquire_in_turn(request)
         answer = super().acquire(request)
