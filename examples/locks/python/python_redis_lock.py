@@ -29,7 +29,8 @@ class PythonRedisLock:
         """Take the lock."""
         until = time.monotonic() + wait
         lock = self._lock(resource, owner)
-        while not lock.acquire(timeout=TURN):
+        turn = {"timeout": TURN} if wait >= TURN else {"blocking": False}
+        while not lock.acquire(**turn):
             if time.monotonic() + TURN > until:
                 raise Failed("not free in time")
         return {"token": None, "ttl_ms": self._expire * 1000, "attempt_ns": self._redis.sent[owner]}
