@@ -51,6 +51,14 @@ class PlayResult:
     versions: Mapping[str, str]  # of the libraries, as the program named them
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Hold:
+    """A lock that a program was granted."""
+
+    lease: float  # s
+    until: float  # s, of time.monotonic(); it is held as long, however late the program answered
+
+
 class _NotPlayedError(Exception):
     """A play got no lock, or no answer, with which it could go on."""
 
@@ -121,17 +129,21 @@ class _Stage:
 
     def takes(
         self, client: int, resource: str, owner: str, lock: str = "a free lock", *, reenter: bool = False
-    ) -> float:
-        """Acquire a lock that is free, or becomes it; return its lease (s), or the target's TTL."""
+    ) -> _Hold:
+        """Acquire a lock that is free, or becomes it; without a promised length its lease is the TTL."""
         fields = {"reenter": True} if reenter else {}
         answer = self.asks(client, resource, owner, LEASES * self.ttl, **fields)
         if answer.word != "ok":
             raise _NotPlayedError(f"{lock} was not granted: {answer.shown}")
         try:
-            lease = convert_fields(AcquireResult, answer.fields).ttl_ms
+            grant = convert_fields(AcquireResult, answer.fields)
         except Unknown as error:
             raise _NotPlayedError(str(error)) from error
-        return self.ttl if lease is None else lease / 1000
+        lease = self.ttl if grant.ttl_ms is None else grant.ttl_ms / 1000
+        until = time.monotonic() + lease / 2
+        if grant.attempt_ns is not None:
+            until = min(until, grant.attempt_ns / NS["s"] + lease)
+        return _Hold(lease=lease, until=until)
 
     def releases(self, client: int, resource: str, owner: str) -> PlayedAnswer:
         return self._asked(client, "release", resource=resource, owner=owner)
@@ -152,8 +164,8 @@ def _held_longer(stage: _Stage, resource: str, *, reenter: bool = False) -> tupl
     """Hold a lock for longer than its lease, while another client waits for it."""
     holder, other = stage.owner(FIRST), stage.owner(SECOND)
     asked_at = time.monotonic()
-    lease = stage.takes(FIRST, resource, holder, reenter=reenter)
-    granted, waits = time.monotonic(), LONGER * max(lease, stage.ttl)
+    hold = stage.takes(FIRST, resource, holder, reenter=reenter)
+    granted, waits = time.monotonic(), LONGER * max(hold.lease, stage.ttl)
     answer = stage.asks(SECOND, resource, other, waits)
     after = time.monotonic()
     if answer.word == "ok":
@@ -171,31 +183,33 @@ def _held_longer_reentered(stage: _Stage, resource: str) -> tuple[Word, str]:
     """The same after its holder has taken it twice; a lock that is never renewed cannot lose its renewal."""
     if not stage.program(FIRST).knows_reenter:
         return "not shown", "the program does not know reenter"
-    found = _held_longer(stage, resource, reenter=True)
-    if found[0] == "no" and _held_longer(stage, ONCE)[0] == "no":
+    word, said = _held_longer(stage, resource, reenter=True)
+    if word != "no":
+        return word, said
+    once, said_once = _held_longer(stage, ONCE)
+    if once == "no":
         return "none", "a lock that is taken once is not renewed either"
-    return found
+    return (word, said) if once == "yes" else (once, said_once)
 
 
 def _takes_alone(stage: _Stage, resource: str, owner: str) -> float:
-    """Take a free lock that keeps another client out; return when its lease ends at the earliest (s)."""
-    asked_at = time.monotonic()
-    until = asked_at + stage.takes(FIRST, resource, owner)
-    if _is_granted(stage, resource, until):
+    """Take a free lock that keeps another client out; return until when it is held (s)."""
+    hold = stage.takes(FIRST, resource, owner)
+    if _is_granted(stage, SECOND, resource, hold.until):
         raise _NotPlayedError("another client was granted the lock at once, while it was held")
-    return until
+    return hold.until
 
 
-def _is_granted(stage: _Stage, resource: str, until: float = math.inf) -> bool:
-    """Is the second client granted a lock that the first one, if it holds it, keeps until then (s)?"""
-    owner = stage.owner(SECOND)
-    answer = stage.asks(SECOND, resource, owner, min(SHORT, stage.ttl / 4))
+def _is_granted(stage: _Stage, client: int, resource: str, until: float = math.inf) -> bool:
+    """Is a client granted a lock at once that another one, if it holds it, keeps until then (s)?"""
+    owner = stage.owner(client)
+    answer = stage.asks(client, resource, owner, min(SHORT, stage.ttl / 4))
     if answer.word == "failed":
         return False
     if answer.word != "ok":
         raise _NotPlayedError(f"the acquire of another client: {answer.shown}")
     is_late = time.monotonic() > until
-    stage.releases(SECOND, resource, owner)
+    stage.releases(client, resource, owner)
     if is_late:
         raise _NotPlayedError("the lease ended before the release: this machine is too slow now")
     return True
@@ -206,7 +220,7 @@ def _foreign_release(stage: _Stage, resource: str) -> tuple[Word, str]:
     holder, stranger = stage.owner(FIRST), stage.owner(SECOND)
     until = _takes_alone(stage, resource, holder)
     released = stage.releases(SECOND, resource, stranger)
-    if _is_granted(stage, resource, until):
+    if _is_granted(stage, SECOND, resource, until):
         return "no", "the release by an owner that never had it freed it"
     stage.releases(FIRST, resource, holder)
     if released.word == "ok":
@@ -217,21 +231,16 @@ def _foreign_release(stage: _Stage, resource: str) -> tuple[Word, str]:
 
 def _late_release(stage: _Stage, resource: str) -> str:
     """Say what is wrong with the release of a lost lock that another client holds now; "" if nothing is."""
-    loser, holder, third = stage.owner(FIRST), stage.owner(SECOND), stage.owner(FIRST)
+    loser, holder = stage.owner(FIRST), stage.owner(SECOND)
     stage.takes(FIRST, resource, loser)
     with ThreadPoolExecutor(1) as beside:
         with stage.paused(FIRST):
-            lease = stage.takes(SECOND, resource, holder, STOPPED)
-            granted = time.monotonic()
+            hold = stage.takes(SECOND, resource, holder, STOPPED)
             # It waits there: a program that renews on time learns of its loss as soon as it continues.
             answered = beside.submit(stage.releases, FIRST, resource, loser)
             time.sleep(SENT)
         released = answered.result()
-    answer = stage.asks(FIRST, resource, third, min(SHORT, lease / 4))
-    if time.monotonic() - granted > lease / 2 or answer.word not in {"ok", "failed"}:
-        raise _NotPlayedError(f"the release of a lost lock came too late, or had no answer: {answer.shown}")
-    if answer.word == "ok":
-        stage.releases(FIRST, resource, third)
+    if _is_granted(stage, FIRST, resource, hold.until):
         return "the late release of a lost lock freed it, while the next client held it"
     stage.releases(SECOND, resource, holder)
     return "the late release of a lost lock ended ok, but did not free it" if released.word == "ok" else ""
@@ -247,7 +256,7 @@ def _taken_again(stage: _Stage, resource: str) -> tuple[Word, str]:
         if released.word != "ok":
             raise _NotPlayedError(f"the release of the next holder: {released.shown}")
     time.sleep(stage.ttl / 2)  # a program renews at least that often
-    if _is_granted(stage, resource):
+    if _is_granted(stage, SECOND, resource):
         return "no", "it was still free for another client"
     stage.releases(FIRST, resource, loser)
     return "yes", "its old holder had it again, without an acquire"
