@@ -21,6 +21,7 @@ import subprocess
 import sys
 import tempfile
 import tomllib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -47,9 +48,19 @@ HEAD = (
     " good, ✗ is bad, ○ is neither, or open. A lock that calls itself advisory is not blamed for"
     " being so.\n\n"
     "Whether a lock tells its holder is judged by its answers to a release, not by listeners that it may"
-    " have. In no run do two threads share one lock object. A lock without a token has no run with a fence."
+    " have. In no run do two threads share one lock object. Renewal that has to be switched on is off. A lock"
+    " without a token has no run with a fence."
     " `make cards` makes this page.\n\n"
 )
+
+COUNTED = {
+    "renewed_while_held": "kept a lock for a holder that held it for two leases and a half",
+    "refuses_foreign_release": "refused each release by a client that did not hold the lock",
+    "tells_its_holder": "refused every release of a lock that was lost",
+    "taken_again_silently": "took a lost lock again by themselves",
+    "first_come_first_served": "served their clients in order in all rounds",
+}
+"""What the locks did whose answer to a question is "yes"."""
 
 
 def main(names: Sequence[str], run: str = "") -> None:
@@ -185,6 +196,7 @@ def page(libraries: Sequence[dict[str, Any]]) -> Iterator[str]:
         key: answer["question"] for each in cards.values() for key, answer in each[0]["answers"].items()
     }
     yield HEAD
+    yield f"{_counts([made[0]['answers'] for made in cards.values()])}\n\n"
     yield _row(["lock", "version", *questions.values()])
     yield _row(["---"] * (len(questions) + 2))
     for library in libraries:
@@ -200,6 +212,15 @@ def _cell(key: str, answer: dict[str, Any] | None) -> str:
     if answer is None:
         return "–"
     return f"{MARKS[polarity(key, answer['answer'])]} **{answer['answer']}**: {answer['said']}"
+
+
+def _counts(cards: Sequence[dict[str, Any]]) -> str:
+    """How many locks did what is counted, of those that showed it or its opposite."""
+    shown = {key: Counter(card[key]["answer"] for card in cards if key in card) for key in COUNTED}
+    *others, last = (
+        f"{shown[key]['yes']} of {shown[key]['yes'] + shown[key]['no']} {did}" for key, did in COUNTED.items()
+    )
+    return f"Of the locks that showed an answer, {', '.join(others)}, and {last}."
 
 
 def _noes(card: dict[str, Any]) -> int:
@@ -238,9 +259,7 @@ def _table_of_releases(found: dict[str, Any]) -> Iterator[str]:
     head, *others = found["table"]
     yield f"\nThe plays with its releases, {found['made']}, by commit `{found['commit']}`:\n\n"
     yield from map(_row, (head, ["---"] * len(head), *others))
-    yield "".join(
-        ["\n", *(f"- {note}\n" for note in found.get("notes", [each["said"] for each in found["changes"]]))]
-    )
+    yield "".join(["\n", *(f"- {note}\n" for note in found["notes"])])
 
 
 def _agreement(made: Sequence[dict[str, Any]]) -> str:
