@@ -3,6 +3,7 @@ module example.com/locks
 go 1.24.0
 
 require (
+	github.com/bsm/redislock v0.9.4
 	github.com/go-redsync/redsync/v4 v4.15.0
 	github.com/redis/go-redis/v9 v9.17.2
 	go.etcd.io/etcd/api/v3 v3.6.7

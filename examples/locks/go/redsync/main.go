@@ -7,6 +7,7 @@ import (
 	"time"
 
 	. "example.com/locks/protocol"
+	"example.com/locks/redisserver"
 	"github.com/go-redsync/redsync/v4"
 	"github.com/go-redsync/redsync/v4/redis/goredis/v9"
 	"github.com/redis/go-redis/v9"
@@ -43,15 +44,11 @@ func (l *lock) Release(ctx context.Context, resource, owner string) error {
 
 func isTaken(err error) bool { return errors.As(err, new(*redsync.ErrTaken)) }
 
-func (l *lock) Reconnect() error { return nil } // go-redis drops a connection after an error
+func (l *lock) Reconnect() error { return nil } // the client drops a connection after an error
 
 func main() {
 	versions := Fields{"redsync": Version("github.com/go-redsync/redsync/v4")}
 	Serve(versions, func(start Request) (Lock, error) {
-		timeout := time.Duration(start.Timeout_ms) * time.Millisecond
-		return &lock{redis.NewClient(&redis.Options{
-			Addr: start.Lock.Endpoints[0], Password: start.Lock.Password, MaxRetries: -1,
-			DialTimeout: timeout, ReadTimeout: timeout, WriteTimeout: timeout, ContextTimeoutEnabled: true,
-		}), time.Duration(start.Lock.TTL_ms) * time.Millisecond}, nil
+		return &lock{redisserver.Connect(start), time.Duration(start.Lock.TTL_ms) * time.Millisecond}, nil
 	})
 }
