@@ -130,7 +130,7 @@ class RedisConnection:
         except _REFUSALS as error:
             raise NotApplied(str(error)) from error
         except ResponseError as error:
-            raise Unknown(str(error)) from error
+            raise (NotApplied if _is_too_alone(error) else Unknown)(str(error)) from error
         except RedisError as error:
             self.close()
             raise Unknown(str(error)) from error
@@ -172,6 +172,16 @@ class RedisConnection:
             return bool(self._connection.can_read(within))
         except RedisError:
             return True
+
+
+def _is_too_alone(error: ResponseError) -> bool:
+    """Does a primary refuse a write for want of replicas (min-replicas-to-write)?
+
+    A script is refused at its first write and not at a later one (scriptVerifyWriteCommandAllow of Redis 7
+    and 8, and of Valkey), so that it has changed nothing. redis-py has no class for this error.
+    """
+    code, _, _ = str(error).partition(" ")
+    return code == "NOREPLICAS"
 
 
 def connection(settings: LockSettings | StorageSettings, endpoint: str = "") -> RedisConnection:
