@@ -58,8 +58,9 @@ def _special(target: Target) -> Iterator[str]:
         yield target.storage.policy
     if replication := getattr(target.storage, "replication", None):
         yield f"{replication} replication"
-    if manager := getattr(target.storage, "manager", None):
-        yield manager.title()
+    for side in (target.storage, target.lock):
+        if manager := getattr(side, "manager", None):
+            yield manager.title()
     pauses = [fault for fault in target.faults if fault.kind == "pause"]
     if any(fault.every and not hits_servers(fault) for fault in pauses):
         yield "pauses at any moment"

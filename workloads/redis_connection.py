@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import socket
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from redis.backoff import NoBackoff
@@ -27,7 +28,8 @@ from redis.retry import Retry
 
 from checkers.text.limits import MIB, described
 from workloads.client import NotApplied, Unknown
-from workloads.settings import LockSettings, StorageSettings, host_and_port
+from workloads.redis_sentinel import find_primary
+from workloads.settings import LockSettings, RedisLockSettings, StorageSettings, host_and_port
 from workloads.unsolicited_data import GREETING
 
 _PAGE = 1000  # keys looked at in one step
@@ -79,8 +81,19 @@ class _Connection(Connection):
 class RedisConnection:
     """One connection, opened by the first command; an error with unknown outcome closes it."""
 
-    def __init__(self, endpoint: str, timeout: float, password: str = "", user: str | None = None) -> None:
-        """`timeout` is in seconds, for each step; an empty password is not sent."""
+    def __init__(
+        self,
+        endpoint: str,
+        timeout: float,
+        password: str = "",
+        user: str | None = None,
+        find: Callable[[], str] | None = None,
+    ) -> None:
+        """`timeout` is in seconds, for each step; an empty password is not sent.
+
+        `find` returns the endpoint of each new connection in place of `endpoint`, or raises NotApplied.
+        """
+        self._find = find
         host, port = host_and_port(endpoint)
         self._connection: Any = _Connection(  # type: ignore[no-untyped-call]  # redis-py has no types here
             host=host,
@@ -128,6 +141,8 @@ class RedisConnection:
                 sent()
             return self._connection.read_response()
         except _REFUSALS as error:
+            if isinstance(error, ReadOnlyError):  # it is no primary any more: find the new one
+                self.close()
             raise NotApplied(str(error)) from error
         except ResponseError as error:
             raise (NotApplied if _is_too_alone(error) else Unknown)(str(error)) from error
@@ -144,6 +159,8 @@ class RedisConnection:
             self.close()  # the server closed it, or sent unsolicited data
         if self._connection.is_connected:
             return
+        if self._find is not None:
+            self._connection.host, self._connection.port = host_and_port(self._find())
         try:
             self._connection.connect()
         except RedisError as error:  # no command has left yet
@@ -185,6 +202,9 @@ def _is_too_alone(error: ResponseError) -> bool:
 
 
 def connection(settings: LockSettings | StorageSettings, endpoint: str = "") -> RedisConnection:
-    """Make a connection, by default to the first server, which the first command opens."""
+    """Make a connection, by default to the first server or the primary, which the first command opens."""
     at = endpoint or settings.endpoints[0]
-    return RedisConnection(at, settings.timeout, settings.password, settings.user)
+    find = None
+    if isinstance(settings, RedisLockSettings) and settings.sentinels:
+        find = partial(find_primary, settings)
+    return RedisConnection(at, settings.timeout, settings.password, settings.user, find)

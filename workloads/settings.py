@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 REDIS_ADMINISTRATOR = "fencepost"
 """The Redis user that may change replication and persistence, on servers with a password."""
+
+SENTINEL_SERVICE = "fencepost"
+"""The name by which sentinels know the primary that they watch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +73,8 @@ class RedisLockSettings(LockSettings):
     """The same for one Redis server."""
 
     wait_for_replica: bool = False  # does a grant count only once a replica has it?
+    sentinels: tuple[str, ...] = ()  # host:port of each, which know the primary; (): it is the first endpoint
+    announced: Mapping[str, str] = field(default_factory=dict)  # host:port by the host that sentinels give
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,7 +23,7 @@ from harness.engines.engine import Cluster
 from harness.run import deployment
 from harness.spec import Target
 from harness.spec.attached import running_at
-from harness.spec.locks import RedisLockSection
+from harness.spec.redis_locks import RedisLockSection
 from harness.spec.storages import RedisStorageSection
 from workloads.locks.redis import GRANT
 from workloads.storages import postgres, redis

@@ -293,7 +293,7 @@ def _served(spec: ServerSpec, project: Project, containers: Mapping[str, Contain
         synchronous=spec.synchronous,
         min_replicas=spec.min_replicas,
         follows=project.link_address(spec) if spec.follows else None,
-        patroni=containers[spec.name].published(patroni_server.PORT) if spec.manager else None,
+        patroni=containers[spec.name].published(patroni_server.PORT) if spec.manager == "patroni" else None,
     )
 
 

@@ -12,14 +12,24 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from harness.engines import patroni
+from harness.engines import patroni, sentinel
 from harness.engines.built_images import image_of, our_image
 from harness.engines.docker_members import DockerMembers
 from harness.engines.postgres_replication import SCRIPT, link_to_primary, options_of, role_of
 from harness.files.atomic_files import replace_file
 from harness.files.logs import MOST
 from harness.network.systems import SYSTEMS
-from harness.network.topology import Address, Link, NetworkEdge, ServerSpec, Shift, Topology, edges, links
+from harness.network.topology import (
+    Address,
+    Link,
+    NetworkEdge,
+    ServerSpec,
+    Shift,
+    Topology,
+    edges,
+    links,
+    replication_link,
+)
 from harness.processes.supervisor import LET_IT_FINISH, Supervisor
 
 TOXIPROXY = "toxiproxy"
@@ -72,7 +82,7 @@ class Project:
 
     def link_address(self, follower: ServerSpec) -> Address:
         """Return the address of the server that a replica follows, through its proxy."""
-        return Address(TOXIPROXY, self.link_ports()[Link(follower.name, follower.follows)])
+        return Address(TOXIPROXY, self.link_ports()[replication_link(follower)])
 
     def up(self, supervisor: Supervisor) -> None:
         """Create and start everything; ServerNotReadyError with compose's output if that fails."""
@@ -122,6 +132,10 @@ class Project:
             for name, added in patroni.services(primary, standby, link, etcd).items()
         }
 
+    def _sentinel(self) -> Mapping[str, Mapping[str, Any]]:
+        ports = {link.server: port for link, port in self.link_ports().items()}
+        return sentinel.services(self.topology, TOXIPROXY, ports)
+
     def _compose(self) -> list[str | Path]:
         ours = Path(str(importlib.resources.files("compose")))
         clock = [CLOCK] if self.topology.clocks else []
@@ -152,7 +166,7 @@ class Project:
         }
         members, clocks = self.members.services(TOXIPROXY), clocks_of(self.topology)
         for name, settings in chain.from_iterable(
-            added.items() for added in (members, clocks, self._patroni(), memory)
+            added.items() for added in (members, clocks, self._patroni(), self._sentinel(), memory)
         ):
             _merge(services[name], settings)
         published = (*self.edge_ports().values(), *self.members.published())

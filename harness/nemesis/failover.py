@@ -20,7 +20,7 @@ from harness.core.duration import NS, format_duration
 from harness.core.errors import FaultNotInstalledError
 from harness.core.fields import STRICT, Length
 from harness.engines.engine import Cluster
-from harness.nemesis import patroni_failover
+from harness.nemesis import patroni_failover, sentinel_failover
 from harness.nemesis.contradictions import OtherSections, SettingConflict, Trait, ns, sides
 from harness.nemesis.edge_probes import Probes, held_link, proxies_of
 from harness.nemesis.fault import InForce, InjectedFault, Wait, polls
@@ -30,11 +30,11 @@ from harness.nemesis.reach import FaultReach
 from harness.nemesis.reservations import Needs
 from harness.network import redis_server
 from harness.network.redis_server import RedisRole
-from harness.network.topology import REPLICA, STANDBY, Link, NetworkEdge, Server
+from harness.network.topology import REPLICA, SENTINEL, STANDBY, Link, NetworkEdge, Server
 
 LONGEST_HELD = 50 * NS["s"]
 REPLICATION: Mapping[str, tuple[str, str]] = {
-    "lock": (REPLICA, 'needs a replica: set lock.kind "redis" with replica = true'),
+    "lock": (REPLICA, 'needs a replica: set lock.kind "redis" with replica = true, or manager = "sentinel"'),
     "storage": (
         STANDBY,
         'needs a standby: set storage.kind "postgres" with replication = "asynchronous" or "synchronous"',
@@ -59,13 +59,13 @@ class FailoverSpec(BaseModel):
 
     kind: Literal["failover"]
     target: Literal["lock", "storage"]
-    """lock: the replica of a Redis lock; storage: the standby of PostgreSQL."""
+    """lock: a replica of a Redis lock; storage: the standby of PostgreSQL."""
     held: Length | None = None
     """How long the replication link is held before the promotion: writes acknowledged then are lost."""
     old_primary: OldPrimary = "killed"
-    """Of PostgreSQL. killed: it is killed before the promotion, and cannot accept writes any more;
-    paused: it is paused during the promotion, and then goes on: there are two primaries; cut-off: it
-    loses the standby and most clients, and never stops."""
+    """Of PostgreSQL, or of Redis with Sentinel. killed: it is killed before the promotion, and cannot accept
+    writes any more; paused: it is paused during the promotion, and then goes on: there are two primaries;
+    cut-off: it loses the other servers and most clients, and never stops."""
     left_behind: Annotated[int, Field(ge=1)] | None = None
     """The number of clients whose route still leads to the old primary while there are two; by default 1."""
     lasts: Length | None = None
@@ -74,11 +74,10 @@ class FailoverSpec(BaseModel):
 
     @model_validator(mode="after")
     def _fits_its_target(self) -> Self:
-        if self.target == "lock" and self.model_fields_set & {"old_primary", "left_behind", "lasts"}:
-            raise ValueError("old_primary, left_behind and lasts are for the target storage: remove them")
         if self.old_primary == "killed" and (self.left_behind or self.lasts):
             raise ValueError(
-                'left_behind and lasts are for two primaries: set old_primary "paused" or "cut-off" too'
+                "left_behind and lasts are for two primaries, of the storage or of a lock with manager "
+                f'"{SENTINEL}": set old_primary "paused" or "cut-off" too'
             )
         return self
 
@@ -92,16 +91,21 @@ class FailoverSpec(BaseModel):
 
     def in_force(self, reach: FaultReach, wait: Wait) -> InForce:
         """Promote the replica; `wait` waits for a duration or until the end of the run."""
+        behind = 0 if self.old_primary == "killed" else self.left_behind or 1
+        name = reach.recorded(self.target)
+        if self.target == "lock" and any(server.system == SENTINEL for server in reach.cluster.servers):
+            return sentinel_failover.sentinel_failover(
+                reach.cluster, name, reach.clients, self.old_primary, behind
+            )
         primary, replica = reach.servers(self.aim())
         hold = partial(wait, self.held) if self.held else None
-        link, name = Link(replica, primary), reach.recorded(self.target)
+        link = Link(replica, primary)
         if self.target == "lock":
             return redis_failover(reach.cluster, name, link, reach.clients, hold)
         if any(server.patroni for server in reach.cluster.servers):
             return patroni_failover.patroni_failover(
                 reach.cluster, name, link, reach.clients, self.old_primary, hold
             )
-        behind = 0 if self.old_primary == "killed" else self.left_behind or 1
         moved, left = reach.clients[: -behind or None], reach.clients[-behind:] if behind else ()
         return postgres_failover(reach.cluster, name, link, (moved, left), self.old_primary, hold)
 
@@ -109,7 +113,8 @@ class FailoverSpec(BaseModel):
         """Yield a side without a replica, other faults on its servers, and what is too long or too many."""
         replica, remedy = REPLICATION[self.target]
         side = sides(sections)[self.target]
-        if side and replica not in side.servers:
+        managed = self.target == "lock" and sentinel_failover.is_managed(sections)
+        if side and not managed and replica not in side.servers:
             yield SettingConflict(("faults", index, "target"), remedy)
         others = [*sections.others(index)]
         if any((other.kind, other.target) == (self.kind, self.target) for other in others):
@@ -121,7 +126,15 @@ class FailoverSpec(BaseModel):
                 ("faults", index, "kind"), f"cannot be combined with a {kind} of the {self.target}'s servers"
             )
         yield from self._held(index, sections)
-        if self.target == "storage" and patroni_failover.is_managed(sections):
+        if managed:
+            yield from sentinel_failover.contradictions(index, self, sections)
+        elif self.target == "lock":
+            for key in sorted({"old_primary", "left_behind", "lasts"} & self.model_fields_set):
+                yield SettingConflict(
+                    ("faults", index, key),
+                    f'is for the target storage, or for a lock with manager = "{SENTINEL}": remove the key',
+                )
+        elif patroni_failover.is_managed(sections):
             yield from patroni_failover.contradictions(index, self, sections)
         elif self.old_primary != "killed" and not self.lasts:
             yield SettingConflict(

@@ -62,6 +62,7 @@ def unlike_servers(index: int, target: str, sections: OtherSections) -> Iterator
 def never_leads(index: int, target: str, sections: OtherSections) -> Iterator[SettingConflict]:
     """Yield a leader among servers that have none."""
     side = sides(sections).get(side_of(target)) if target.endswith(LEADER) else None
-    if side is not None and side.servers and SYSTEMS[side.system].leads is None:
+    is_managed = getattr(side, "manager", None) is not None  # then no fault on servers is possible but one
+    if side is not None and side.servers and SYSTEMS[side.system].leads is None and not is_managed:
         instead = f'give one by its name, such as "{side.servers[0]}"'
         yield SettingConflict(("faults", index, "target"), f"{side.system} has no leader: {instead}")

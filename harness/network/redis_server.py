@@ -75,6 +75,13 @@ def run_id(address: Address) -> str:
     return _info(address, "server")["run_id"]
 
 
+def fields(address: Address, command: str) -> dict[str, str]:
+    """Return the names and values that a command answers with; OSError if it does not."""
+    with _asked(address, command.encode()) as answer:
+        words = [_bulk(answer, address, command) for _ in range(_size(answer, b"*", address, command))]
+    return dict(zip(words[::2], words[1::2], strict=True))
+
+
 def follow(address: Address, primary: Address | None) -> None:
     """Make a server follow another, or (None) follow none and accept writes."""
     whom = "NO ONE" if primary is None else f"{primary.host} {primary.port}"
@@ -105,11 +112,21 @@ def _login(user: str, password: str) -> bytes:
 
 def _info(address: Address, section: str) -> dict[str, str]:
     with _asked(address, f"INFO {section}".encode()) as answer:
-        size = answer.readline(MOST)
-        if not re.fullmatch(rb"\$\d{1,7}\r\n", size):
-            raise ConnectionError(f"Redis at {address} answered INFO with {size[:80]!r}")
-        info = answer.read(int(size[1:])).decode(errors="replace")
+        info = _bulk(answer, address, "INFO")
     return dict(line.split(":", 1) for line in info.splitlines() if ":" in line)
+
+
+def _bulk(answer: BinaryIO, address: Address, asked: str) -> str:
+    """Read a text of an answer."""
+    return answer.read(_size(answer, b"$", address, asked) + 2)[:-2].decode(errors="replace")
+
+
+def _size(answer: BinaryIO, kind: bytes, address: Address, asked: str) -> int:
+    """Read the size of a text ("$") or of a list ("*"); OSError if the answer has something else."""
+    size = answer.readline(MOST)
+    if not re.fullmatch(rb"%b\d{1,7}\r\n" % re.escape(kind), size):
+        raise ConnectionError(f"Redis at {address} answered {asked} with {size[:80]!r}")
+    return int(size[1:])
 
 
 def _line(address: Address, command: bytes) -> bytes:

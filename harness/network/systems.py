@@ -19,6 +19,7 @@ from harness.network import (
     nats_server,
     postgres_server,
     redis_server,
+    sentinel_server,
 )
 from harness.network.http_requests import header_of, json_answer
 from harness.network.topology import Address
@@ -227,6 +228,14 @@ SYSTEMS: dict[str, System] = {
         locked=b"-NOAUTH",
         oldest=(6, 2),  # can page through a stream
         clock=ServerClock(read=redis_server.clock, shown_by="TIME"),
+    ),
+    "sentinel": System(
+        port=26379,
+        is_usable=sentinel_server.is_usable,
+        version=redis_server.version,
+        probe=sentinel_server.PROBE,
+        answers=(sentinel_server.ANSWER,),
+        oldest=(6, 2),  # knows servers by names
     ),
     "zookeeper": System(
         port=2181,

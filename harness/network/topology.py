@@ -12,6 +12,9 @@ REPLICA = "redis-replica"
 STANDBY = "postgres-standby"
 FOLLOWERS = (REPLICA, STANDBY)
 """The names of servers that follow the first server of their side."""
+SENTINEL = "sentinel"
+SERVERS = "servers"
+"""The source of a link that all other servers of a side share."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,7 @@ class ServerSpec:
     follows: str = ""  # its primary
     synchronous: bool = False  # does a commit wait for the standby?
     min_replicas: int = 0  # that must answer, or it refuses writes
-    manager: str = ""  # such as "patroni": it decides which server leads; "": nothing does
+    manager: str = ""  # "patroni" or "sentinel": it decides which server leads; "": nothing does
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,8 +168,17 @@ Way = NetworkEdge | Link | Entrance
 
 
 def links(topology: Topology) -> tuple[Link, ...]:
-    """List the links of a topology: one for each replica."""
-    return tuple(Link(server.name, server.follows) for server in topology.servers if server.follows)
+    """List the links of a topology: one for each replica, or to each server that Sentinel manages."""
+    return tuple(
+        Link(SERVERS, server.name) if server.manager == SENTINEL else replication_link(server)
+        for server in topology.servers
+        if server.follows or server.manager == SENTINEL
+    )
+
+
+def replication_link(replica: ServerSpec) -> Link:
+    """Return the link over which a replica reaches its primary."""
+    return Link(SERVERS if replica.manager == SENTINEL else replica.name, replica.follows)
 
 
 def names_of_servers(topology: Topology) -> tuple[str, ...]:

@@ -117,6 +117,7 @@ OF_STARTED = (
     "memory",
     "version",
     "replica",
+    "manager",
     "durable",
     "replication",
     "server",

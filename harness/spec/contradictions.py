@@ -13,8 +13,7 @@ from harness.nemesis import contradictions as of_faults
 from harness.nemesis.contradictions import SettingConflict, Trait, aimed_by
 from harness.nemesis.faults import FAULTS, hits_client, hits_servers
 from harness.nemesis.moments import never_comes
-from harness.nemesis.patroni_failover import is_managed
-from harness.spec import attached
+from harness.spec import attached, managers
 from harness.spec.fields import HAZARDS, PROGRAM
 from harness.spec.locks import LOCKS, LockSpec
 from harness.spec.models import Sections
@@ -54,7 +53,7 @@ def contradictions(sections: Sections) -> Iterator[SettingConflict]:
     yield from _kills(sections)
     yield from _round_robin(sections)
     yield from _lock_key(sections)
-    yield from _manager(sections)
+    yield from managers.contradictions(sections)
     yield from _no_token(sections)
     yield from _names(sections)
     yield from _minima(sections)
@@ -275,26 +274,6 @@ def _lock_key(sections: Sections) -> Iterator[SettingConflict]:
             yield SettingConflict(
                 ("storage", key),
                 f'is for a server that storage.fencing "lock-key" does not start: set lock.{key}',
-            )
-
-
-def _manager(sections: Sections) -> Iterator[SettingConflict]:
-    """Yield a lock without an etcd for Patroni, and faults on servers that only Patroni would answer."""
-    if not is_managed(sections):
-        return
-    lock = sections.lock
-    if lock and (not lock.is_key_in_etcd or attached.running_at(lock)):
-        yield SettingConflict(
-            ("storage", "manager"),
-            'keeps its state in the etcd of the lock, which Fencepost must start: set lock.kind "etcd" or '
-            '"etcd-lock", without lock.servers',
-        )
-    for index, fault in sections.faults.items():
-        if hits_servers(fault) and Trait.SUITS_MANAGER not in fault.traits:
-            yield SettingConflict(
-                ("faults", index, "kind"),
-                'on servers cannot be combined with storage.manager "patroni", which may then change the '
-                "primary at any time: the only such fault is a failover of the storage",
             )
 
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from harness.network.topology import REPLICA, ServerSpec
-from harness.spec import own_locks
+from harness.spec import own_locks, redis_locks
 from harness.spec.attached import MayRunAlready, numbered
 from harness.spec.fields import (
     DEFAULT_TTL,
@@ -23,18 +22,16 @@ from harness.spec.fields import (
     selected_by_kind,
 )
 from harness.spec.sides import LimitedMemory, LockSide
-from harness.spec.systems import OfEtcd, OfHttp, OfMariadb, OfNats, OfRedis, OfS3, OfZookeeper
+from harness.spec.systems import OfEtcd, OfHttp, OfMariadb, OfNats, OfS3, OfZookeeper
 from workloads.settings import (
     KahunaLockSettings,
     LockSettings,
     Login,
-    RedisLockSettings,
     S3LockSettings,
     SqlLeaseSettings,
 )
 
 NATS_SERVERS = 3
-REDLOCK_SERVERS = 5
 LOCK_FILE = "lock.db"  # in the run's folder, for a lock that is a file
 
 
@@ -70,58 +67,6 @@ class EtcdServiceSection(_InEtcd):
     none."""
 
 
-class RedisLockSection(LockSide, OfRedis):
-    """Redis, one server: a key set if it is absent, with an expiry, in one script with the token."""
-
-    most_running: ClassVar[int] = 1
-
-    kind: Literal["redis"]
-    token: Literal["counter", "none"] = "counter"  # noqa: S105 - no password
-    """The fencing token: a counter, incremented in the script that grants; none: your program's lock gives
-    none."""
-    durable: bool = True
-    """Every write is on disk before it is acknowledged; false: nothing is written to disk."""
-    replica: bool = False
-    """A second server, redis-replica, follows redis-1 and can replace it (fault "failover")."""
-    wait_for_replica: bool = False
-    """A grant or a renewal counts only once the replica has it (WAIT 1); needs replica."""
-    min_replicas_to_write: Literal[0, 1] = 0
-    """The server's own setting, with a min-replicas-max-lag of 1 s: the least number of replicas that must
-    have answered lately, or it refuses writes; needs replica."""
-
-    @model_validator(mode="after")
-    def _has_a_replica_to_wait_for(self) -> Self:
-        if self.wait_for_replica and not (self.replica or self.running):
-            raise ValueError("wait_for_replica needs a replica: set replica = true too")
-        if self.min_replicas_to_write and not self.replica:
-            raise ValueError("min_replicas_to_write needs a replica: set replica = true too")
-        return self
-
-    @property
-    def complete_at_once(self) -> str | None:
-        """The setting with which one answer grants and carries the token; None if it does not."""
-        return None if self.wait_for_replica else 'lock.kind "redis" without wait_for_replica'
-
-    @property
-    def servers(self) -> tuple[str, ...]:
-        """The names of its servers; clients speak to the first."""
-        return ("redis-1", REPLICA) if self.replica else ("redis-1",)
-
-    def started(self, server: ServerSpec) -> ServerSpec:
-        """Return a server that writes to disk, or does not, and may need a replica for that."""
-        variables = {"FENCEPOST_REDIS_MIN_REPLICAS": f"{self.min_replicas_to_write}"}
-        if not self.durable:
-            variables["FENCEPOST_REDIS_APPENDONLY"] = "no"
-        started = super().started(server)
-        return replace(
-            started, durable=self.durable, min_replicas=self.min_replicas_to_write, variables=variables
-        )
-
-    def settings(self, **shared: Any) -> LockSettings:
-        """Return what a client gets."""
-        return RedisLockSettings(**shared, wait_for_replica=self.wait_for_replica)
-
-
 class ZookeeperLockSection(LockSide, OfZookeeper):
     """ZooKeeper: a queue of ephemeral sequential znodes; the first one holds the lock."""
 
@@ -140,26 +85,6 @@ class ZookeeperLockSection(LockSide, OfZookeeper):
     def servers(self) -> tuple[str, ...]:
         """The names of its servers."""
         return numbered("zookeeper", self.running, self.nodes)
-
-
-class RedlockSection(LockSide, OfRedis):
-    """Redlock on five Redis servers, most of which must grant. It has no fencing token."""
-
-    fewest_running: ClassVar[int] = 3
-
-    kind: Literal["redlock"]
-    token: Literal["highest-counter", "wall-clock", "random", "none"]
-    """The substitute for a fencing token, none of which is correct; none: your program's lock gives none."""
-
-    @property
-    def complete_at_once(self) -> str | None:
-        """The setting with which one answer grants and carries the token; None if it does not."""
-        return 'lock.token "highest-counter"' if self.token == "highest-counter" else None  # noqa: S105 - no password
-
-    @property
-    def servers(self) -> tuple[str, ...]:
-        """The names of its servers."""
-        return numbered("redis", self.running, REDLOCK_SERVERS)
 
 
 class S3LockSection(LockSide, OfS3):
@@ -308,8 +233,8 @@ AnyLock = (
     | HttpLockSection
     | KahunaLockSection
     | NatsLockSection
-    | RedisLockSection
-    | RedlockSection
+    | redis_locks.RedisLockSection
+    | redis_locks.RedlockSection
     | S3LockSection
     | SqlLeaseSection
     | ZookeeperLockSection

@@ -116,7 +116,8 @@ IMPOSSIBLE = {
     "zookeeper": [(CLOCK.format("lock").replace("1h", "-1h"), "a monotonic clock, which never goes back")],
     "replica": [
         (f'{FAILOVER}\nheld = "10s"', "must be shorter than half the run"),
-        (f'{FAILOVER}\nlasts = "1s"', "are for the target storage: remove them"),
+        (f'{FAILOVER}\nlasts = "1s"', 'or of a lock with manager "sentinel"'),
+        (f'{FAILOVER}\nold_primary = "paused"', "is for the target storage, or for a lock with manager"),
     ],
 }
 
@@ -137,10 +138,13 @@ def test_an_impossible_fault_is_refused_in_one_sentence(lock: str, fault: str, p
             text("replica", f'{FAILOVER}\nheld = "55s"') + '[workload]\nduration = "5m"\n',
             "must be at most 50s",
         ),
-        (text("redis").replace('"redis"', '"redis"\nwait_for_replica = true'), "set replica = true too"),
+        (
+            text("redis").replace('"redis"', '"redis"\nwait_for_replica = true'),
+            "wait_for_replica needs a replica: set replica = true",
+        ),
         (
             text("redis").replace('"redis"', '"redis"\nmin_replicas_to_write = 1'),
-            "min_replicas_to_write needs a replica: set replica = true too",
+            "min_replicas_to_write needs a replica: set replica = true",
         ),
         (
             text("etcd", storage=f'{STANDBY}\nimage = "postgres:18"'),

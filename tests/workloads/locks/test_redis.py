@@ -9,9 +9,26 @@ import pytest
 from harness.engines.engine import Engine
 from harness.network.topology import ServerSpec
 from tests.support.selection import nightly
-from tests.support.systems import endpoints, lock_clients, redis_at, started
+from tests.support.systems import TTL, endpoints, lock_clients, redis_at, started
 from workloads.client import NotApplied
 from workloads.locks.redis import lock_key, token_key
+from workloads.redis_sentinel import find_primary
+from workloads.settings import RedisLockSettings
+
+
+def test_a_client_that_reaches_no_sentinel_has_sent_nothing() -> None:
+    settings = RedisLockSettings(
+        kind="redis",
+        endpoints=(),
+        sentinels=("127.0.0.1:1",),
+        timeout=1.0,
+        ttl=TTL,
+        client=0,
+        token="counter",
+    )
+
+    with pytest.raises(NotApplied, match="not connected: No master found"):
+        find_primary(settings)
 
 
 @pytest.mark.slow
