@@ -8,13 +8,12 @@ from __future__ import annotations
 import contextlib
 import inspect
 import signal
-import time
 from importlib.metadata import version
 from typing import Any
 
 from portalocker.exceptions import AlreadyLocked
 from portalocker.redis import RedisLock
-from protocol import Failed, Fields, granted, serve
+from protocol import Failed, Fields, granted, serve, until_granted
 from redis_server import connect
 
 RETRY = 0.05  # s
@@ -49,20 +48,18 @@ class PortalockerRedis:
 
     def acquire(self, resource: str, owner: str, wait: float) -> Fields:
         """Take the lock, which lasts as long as its connection and promises no length."""
-        until = time.monotonic() + wait
         lock = self._held[owner] = Reported(f"lock:{resource}", self._redis, **self._options)
-        while True:
-            self._interrupted = False
-            attempt = time.monotonic_ns()
-            try:
-                lock.acquire(timeout=0)  # one attempt, which takes up to a second if the holder is silent
-            except AlreadyLocked:
-                if time.monotonic() + RETRY > until:
-                    raise Failed("not free in time") from None
-                time.sleep(RETRY)
-            else:
-                token = lock.fence_token if self._options else None
-                return {"token": token, "ttl_ms": None, "attempt_ns": attempt}
+        _, sent = until_granted(wait, lambda: self._is_granted(lock), RETRY)
+        token = lock.fence_token if self._options else None
+        return {"token": token, "ttl_ms": None, "attempt_ns": sent}
+
+    def _is_granted(self, lock: RedisLock) -> bool:
+        self._interrupted = False
+        try:
+            lock.acquire(timeout=0)  # one attempt, which takes up to a second if the holder is silent
+        except AlreadyLocked:
+            return False
+        return True
 
     def release(self, _resource: str, owner: str) -> None:
         """End the subscription, and say if the library had noticed that it was lost."""

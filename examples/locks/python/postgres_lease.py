@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import time
+from functools import partial
 
 from postgres import VERSIONS, Session
-from protocol import Failed, Fields, serve
+from protocol import Failed, Fields, serve, until_granted
 
-RETRY = 0.02  # s
 TABLE = """CREATE TABLE IF NOT EXISTS lease
            (resource text PRIMARY KEY, owner text, epoch bigint, ends timestamptz)"""
 GRANT = """INSERT INTO lease VALUES (%s, %s, 1, clock_timestamp() + %s * interval '1 ms')
@@ -31,14 +30,9 @@ class LeaseRow:
 
     def acquire(self, resource: str, owner: str, wait: float) -> Fields:
         """Take the lease: one statement grants it and counts."""
-        until = time.monotonic() + wait
-        while True:
-            attempt = time.monotonic_ns()
-            if epoch := self._session.ask(GRANT, resource, owner, self._ttl_ms):
-                return {"token": epoch, "ttl_ms": self._ttl_ms, "attempt_ns": attempt}
-            if time.monotonic() + RETRY > until:
-                raise Failed("not free in time")
-            time.sleep(RETRY)
+        grant = partial(self._session.ask, GRANT, resource, owner, self._ttl_ms)
+        epoch, sent = until_granted(wait, grant)
+        return {"token": epoch, "ttl_ms": self._ttl_ms, "attempt_ns": sent}
 
     def release(self, resource: str, owner: str) -> None:
         """End the lease if it is still this owner's; it outlives a session."""

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import time
-from contextlib import suppress
 from importlib.metadata import version
 
 import boto3
 from botocore.config import Config
 from botocore.handlers import add_expect_header
 from loguru import logger
-from protocol import Failed, Fields, serve
+from protocol import Failed, Fields, serve, until_granted
 from s3_locks.main import MaxAttemptsReachedError, S3Lock
 
 BUCKET = KEY = "fencepost"  # Fencepost's own server has this bucket and takes this key
@@ -34,16 +32,10 @@ class S3LocksLock:
 
     def acquire(self, resource: str, owner: str, wait: float) -> Fields:
         """Take the lock."""
-        until = time.monotonic() + wait
         lock = S3Lock(BUCKET, f"lock/{resource}", self._ttl_ms / 1000, s3_client=self._client)
-        while time.monotonic() < until:
-            attempt = time.monotonic_ns()
-            with suppress(MaxAttemptsReachedError):
-                lock.acquire()
-                self._held[owner] = lock
-                return {"token": None, "ttl_ms": self._ttl_ms, "attempt_ns": attempt}
-            time.sleep(0.02)
-        raise Failed("not free in time")
+        _, sent = until_granted(wait, lambda: _is_granted(lock))
+        self._held[owner] = lock
+        return {"token": None, "ttl_ms": self._ttl_ms, "attempt_ns": sent}
 
     def release(self, _resource: str, owner: str) -> None:
         """Release the lock; it does not say whether it was still ours."""
@@ -54,6 +46,14 @@ class S3LocksLock:
     def reconnect(self) -> None:
         """Drop all connections."""
         self._client.close()
+
+
+def _is_granted(lock: S3Lock) -> bool:
+    try:
+        lock.acquire()
+    except MaxAttemptsReachedError:
+        return False
+    return True
 
 
 if __name__ == "__main__":
