@@ -26,7 +26,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from harness.card.plays import PLAYS
+from harness.card.plays import LONGER, PLAYS
 from harness.card.series import series
 from harness.card.words import MARKS, polarity
 from tools.known_bugs import commit
@@ -54,7 +54,7 @@ HEAD = (
 )
 
 COUNTED = {
-    "renewed_while_held": "kept a lock for a holder that held it for two leases and a half",
+    "renewed_while_held": f"kept a lock that was held for {LONGER} leases",
     "refuses_foreign_release": "refused each release by a client that did not hold the lock",
     "tells_its_holder": "refused every release of a lock that was lost",
     "taken_again_silently": "took a lost lock again by themselves",
@@ -196,7 +196,7 @@ def page(libraries: Sequence[dict[str, Any]]) -> Iterator[str]:
         key: answer["question"] for each in cards.values() for key, answer in each[0]["answers"].items()
     }
     yield HEAD
-    yield f"{_counts([made[0]['answers'] for made in cards.values()])}\n\n"
+    yield f"{counts([made[0]['answers'] for made in cards.values()])}\n\n"
     yield _row(["lock", "version", *questions.values()])
     yield _row(["---"] * (len(questions) + 2))
     for library in libraries:
@@ -214,7 +214,7 @@ def _cell(key: str, answer: dict[str, Any] | None) -> str:
     return f"{MARKS[polarity(key, answer['answer'])]} **{answer['answer']}**: {answer['said']}"
 
 
-def _counts(cards: Sequence[dict[str, Any]]) -> str:
+def counts(cards: Sequence[dict[str, Any]]) -> str:
     """How many locks did what is counted, of those that showed it or its opposite."""
     shown = {key: Counter(card[key]["answer"] for card in cards if key in card) for key in COUNTED}
     *others, last = (
