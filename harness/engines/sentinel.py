@@ -19,8 +19,8 @@ FAILOVER_TIMEOUT = 10_000  # ms; a failover that was not completed begins again 
 QUORUM = 2
 START = """\
 test -e /data/{file} || {{ {wait}printf '%s\\n' "$$@" > /data/{file}; }}
-exec redis-server /data/{file} {option}
-"""  # compose reads $$ as $
+exec $$(command -v docker-entrypoint.sh) redis-server /data/{file} {option}
+"""  # compose reads $$ as $; the official images start as root, and become another user in that script
 # A sentinel that starts before the replicas follow the primary learns of them ten seconds later.
 REPLICAS_FOLLOW = """\
 until redis-cli -h {host} -p {port} info replication | grep -q connected_slaves:{replicas}

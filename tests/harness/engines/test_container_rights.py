@@ -115,7 +115,7 @@ def test_an_image_that_starts_as_root_becomes_another_user(
 
 
 COMPOSE = sorted((Path(__file__).parents[3] / "compose").glob("*.yaml"))
-BECOMES_ANOTHER_USER = {"mariadb", "postgres", "redis", "zookeeper"}
+BECOMES_ANOTHER_USER = {"mariadb", "postgres", "redis", "sentinel", "zookeeper"}
 """The official images of these start as root."""
 HARMLESS = {"CHOWN", "DAC_OVERRIDE", "FOWNER", "SETGID", "SETPCAP", "SETUID"}
 
