@@ -85,6 +85,10 @@ BUGS = {
         affected="targets/zoo/replica-promoted-with-link-held.toml",
         fixed="targets/zoo/replica-promoted-with-link-held-twin.toml",
     ),
+    "sentinel-two-primaries": KnownBug(
+        affected="targets/redis-postgres-sentinel.toml",
+        fixed="targets/redis-postgres-sentinel-wait.toml",
+    ),
     "postgres-failover-loses-writes": KnownBug(
         affected="targets/etcd-postgres-failover-asynchronous.toml",
         fixed="targets/etcd-postgres-failover.toml",
