@@ -25,7 +25,7 @@ from harness.network import redis_server, sentinel_server
 from harness.network.sentinel_server import Watched
 from harness.network.topology import SENTINEL, SERVERS, Link, NetworkEdge, Server
 
-TAKEOVER = 9 * NS["s"]  # until all sentinels know a new primary: five until the old one is down, an election
+TAKEOVER = 10 * NS["s"]  # until all sentinels know a new primary: five until the old one is down, an election
 SETTLING = 90.0  # s until Sentinel must have acted; a takeover takes 6, and the old primary follows after 20
 POLL = 0.1  # s
 

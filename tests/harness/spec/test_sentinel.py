@@ -92,7 +92,7 @@ def test_a_primary_may_be_paused_until_sentinel_demotes_it() -> None:
             {"fault": f'{PROMOTION}\nold_primary = "paused"\nlasts = "2s"'},
             'is only for old_primary "cut-off"',
         ),
-        ({"fault": f'{CUT_OFF}\nlasts = "6s"', "duration": "24s"}, "it must be at least 25s"),
+        ({"fault": f'{CUT_OFF}\nlasts = "6s"', "duration": "26s"}, "it must be at least 27s"),
         (
             {"fault": f'{CUT_OFF}\nlasts = "2s"\nleft_behind = 5'},
             "must be less than workload.clients, which is 5",
