@@ -15,7 +15,7 @@ from harness.network.topology import SENTINEL, ServerSpec, Topology
 from workloads.settings import SENTINEL_SERVICE
 
 DOWN_AFTER = 5_000  # ms without an answer, after which a sentinel takes a server for down
-FAILOVER_TIMEOUT = 10_000  # ms; a failover that was not completed begins again after twice that
+FAILOVER_TIMEOUT = 5_000  # ms; a failover without a leader, after a tied vote, begins again after twice that
 QUORUM = 2
 START = """\
 test -e /data/{file} || {{ {wait}printf '%s\\n' "$$@" > /data/{file}; }}

@@ -196,8 +196,14 @@ class _Takeover:
         return redis_server.role(self.servers[name].address).role
 
     def _shown(self) -> str:
-        seen = ((each.name, sentinel_server.watched(each.address)) for each in self._sentinels)
-        return "; ".join(f"{name} names {watched}" for name, watched in seen)
+        return "; ".join(f"{each.name} {_named(each)}" for each in self._sentinels)
+
+
+def _named(sentinel: Server) -> str:
+    try:
+        return f"names {sentinel_server.watched(sentinel.address)}"
+    except OSError as error:
+        return f"does not answer ({error})"
 
 
 def _listed(clients: Sequence[int]) -> str:
