@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import socket
 from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from typing import Any
 
@@ -36,6 +37,8 @@ _DOUBTFUL = {
     1969,  # the query ran too long
 }
 """Errors of a server that may have carried out the statement."""
+_NOT_PRIMARY = 1047
+"""A node of Galera is not in the primary component, and executes nothing, not even a ROLLBACK."""
 
 
 class MariadbConnection:
@@ -104,6 +107,8 @@ class MariadbConnection:
         if code is None or code in _OF_CLIENTS or code in _DOUBTFUL:
             self.close()
             return Unknown(said)
+        if code == _NOT_PRIMARY:
+            self.close()
         return NotApplied(said)
 
     def close(self) -> None:
@@ -180,6 +185,11 @@ def _parts(error: pymysql.Error) -> tuple[int | None, str]:
     words = " ".join(str(each) for each in error.args[1 if code is not None else 0 :])
     said = " ".join(words.split()) or type(error).__name__
     return code, f"{said} ({code})" if code else said
+
+
+def refuses_with(error: NotApplied, codes: AbstractSet[int]) -> bool:
+    """Did the server refuse a statement with one of these errors?"""
+    return isinstance(error.__cause__, pymysql.Error) and _parts(error.__cause__)[0] in codes
 
 
 def database_of(names: str, part: str = "") -> str:

@@ -127,6 +127,14 @@ class EtcdStorageSettings(StorageSettings):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GaleraSettings(StorageSettings):
+    """The same for several nodes of MariaDB with Galera."""
+
+    round_robin: bool = False  # does each call go to the next node?
+    sync_wait: int = 0  # wsrep_sync_wait: before which statements a node catches up with the others
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class S3StorageSettings(StorageSettings):
     """The same for S3."""
 

@@ -33,7 +33,7 @@ class ReadThenUpdate:
             settings, database_of(settings.names), session=f"innodb_snapshot_isolation = {int(is_on)}"
         )
         # Its rows are written within a transaction.
-        self._register = mariadb.MariadbStorage(self._connection, "select-for-update", settings.policy)
+        self._register = mariadb.MariadbStorage([self._connection], "select-for-update", settings.policy)
 
     def write(self, resource: str, token: int, value: str, sent: Callable[[], None]) -> None:
         """Read the newest token, and write if it is older than ours; calls `sent` between the two."""

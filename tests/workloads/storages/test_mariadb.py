@@ -53,7 +53,7 @@ def settings(cluster: Cluster) -> StorageSettings:
 def connect(settings: StorageSettings) -> Iterator[Callable[[], MariadbConnection]]:
     """A function that makes connections, which the test closes at its end."""
     with ExitStack() as stack:
-        yield lambda: stack.enter_context(closing(mariadb.make_connection(settings)))
+        yield lambda: stack.enter_context(closing(mariadb.make_connections(settings)[0]))
 
 
 @pytest.fixture
@@ -89,8 +89,8 @@ def test_a_write_repeated_under_an_inclusive_fence_is_accepted(
     settings: StorageSettings, resource: str, fencing: str, logged: bool
 ) -> None:
     own = replace(settings, fencing=fencing, policy="inclusive", logged=logged)
-    with closing(mariadb.make_connection(settings)) as connection:
-        storage = mariadb.MariadbStorage(connection, fencing, "inclusive", logged=own.logged)
+    with closing(mariadb.make_connections(settings)[0]) as connection:
+        storage = mariadb.MariadbStorage([connection], fencing, "inclusive", logged=own.logged)
         storage.write(resource, 5, "same", nothing)
 
         storage.write(resource, 5, "same", nothing)  # it changes nothing, and is no stale write
@@ -137,7 +137,7 @@ def test_a_write_that_waits_too_long_for_a_row_is_not_applied(
 ) -> None:
     own = connect()
     own.execute("SET SESSION innodb_lock_wait_timeout = 1")
-    storage = mariadb.MariadbStorage(own, fencing, "strict")
+    storage = mariadb.MariadbStorage([own], fencing, "strict")
 
     with pytest.raises(NotApplied, match=r"Lock wait timeout exceeded.*\(1205\)"):
         storage.write(resource, 1, "never", nothing)
@@ -192,7 +192,7 @@ def test_a_connection_killed_during_a_write_leaves_it_unknown(
     connect: Any, held: MariadbConnection, resource: str
 ) -> None:
     own, admin = connect(), connect()
-    storage = mariadb.MariadbStorage(own, "none", "strict")
+    storage = mariadb.MariadbStorage([own], "none", "strict")
     ((number,),) = own.execute("SELECT CONNECTION_ID()")
 
     def kill_the_waiting_connection() -> None:
@@ -209,7 +209,7 @@ def test_a_holder_idle_in_a_transaction_keeps_its_row_for_five_seconds(
     connect: Any, held: MariadbConnection, resource: str, commits_of: systems.CommitsOf
 ) -> None:
     began = time.monotonic()
-    mariadb.MariadbStorage(connect(), "conditional-update", "strict").write(resource, 1, "at last", nothing)
+    mariadb.MariadbStorage([connect()], "conditional-update", "strict").write(resource, 1, "at last", nothing)
 
     assert 4 < time.monotonic() - began < 4 + SOON
     assert commits_of(resource) == [(1, "at last")]

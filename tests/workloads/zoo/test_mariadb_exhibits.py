@@ -35,7 +35,7 @@ def settings(docker_engine: Engine, tmp_path_factory: pytest.TempPathFactory) ->
 @pytest.fixture
 def resource(settings: StorageSettings) -> str:
     name = next(names)
-    with closing(mariadb.make_connection(settings)) as connection:
+    with closing(mariadb.make_connections(settings)[0]) as connection:
         connection.execute("INSERT INTO register VALUES (%(name)s, NULL, -1, -1)", {"name": name})
     return name
 
@@ -83,7 +83,7 @@ def test_for_update_without_an_index_waits_for_every_other_resource(
     settings: StorageSettings, index: str, code: str
 ) -> None:
     with (
-        closing(mariadb.make_connection(settings)) as holder,
+        closing(mariadb.make_connections(settings)[0]) as holder,
         closing(MariadbConnection(settings, OURS, "innodb_lock_wait_timeout = 1")) as other,
     ):
         holder.execute(CREATE.format(index=index))
