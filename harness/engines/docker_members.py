@@ -22,6 +22,7 @@ FIRST_DOOR_PORT = 17000  # inside Toxiproxy's container
 HARNESS = "harness"
 (ETCD,) = MEMBERS["etcd"].ports
 ZOOKEEPER = MEMBERS["zookeeper"].ports
+GALERA = MEMBERS["mariadb"].ports
 # Ticks of 200 ms that an elected leader waits for its followers. A proxy accepts their connection before
 # the leader does, and hangs up: they then look for another leader until this one gives up.
 INIT_LIMIT = "10"
@@ -130,8 +131,22 @@ CLUSTERS: Mapping[str, tuple[str, Callable[[DockerMembers, Sequence[ServerSpec]]
 }
 """For each system with members, the variable of its compose file that lists them, and how."""
 
+
+def _galera_environment(members: DockerMembers, spec: ServerSpec) -> Mapping[str, str]:
+    of_copies, of_missed, of_group = GALERA
+    cluster = [each for each in members.topology.servers if each.cluster == spec.cluster]
+    group = ",".join(f"{each.name}:{members.port(each.name, of_group)}" for each in cluster)
+    return {
+        "GALERA_GROUP": f"gcomm://{group}",
+        "GALERA_PORT": f"{members.port(spec.name, of_group)}",
+        "GALERA_PORT_OF_MISSED": f"{members.port(spec.name, of_missed)}",
+        "GALERA_PORT_OF_COPIES": f"{members.port(spec.name, of_copies)}",
+    }
+
+
 ENVIRONMENTS: Mapping[str, Callable[[DockerMembers, ServerSpec], Mapping[str, str]]] = {
     "etcd": _etcd_environment,
+    "mariadb": _galera_environment,
     "zookeeper": lambda _members, _spec: {"ZOO_SYNC_LIMIT": SYNC_LIMIT, "ZOO_INIT_LIMIT": INIT_LIMIT},
 }
 """The settings of a member of a split cluster that others do not have."""

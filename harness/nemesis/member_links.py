@@ -7,6 +7,7 @@ sends is in both directions of links.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
@@ -30,6 +31,9 @@ MemberDirection = Literal["both", "outgoing", "incoming"]
 POLL = 0.05  # s
 Shape = Literal["isolated", "halves", "bridge"]
 HANGING_UP = {system for system, members in MEMBERS.items() if b"" in members.answers}
+SPEAKING_FIRST = {system for system, members in MEMBERS.items() if members.speaks_first}
+UNPROVED: Mapping[Direction, AbstractSet[str]] = {"to-client": HANGING_UP, "to-server": SPEAKING_FIRST}
+"""For links hit in one direction, the systems whose answers come through all the same."""
 OF_LINKS: Mapping[MemberDirection, tuple[Direction, Direction]] = {
     "both": ("both", "both"),
     "outgoing": ("to-server", "to-client"),
@@ -65,7 +69,7 @@ def never_split(
         return  # an error of its own
     members, system = of[0].servers, of[0].system
     if system not in MEMBERS and not set(FOLLOWERS) & set(members):
-        problem = "only members of etcd and ZooKeeper can be, and a replica or standby"
+        problem = "only members of etcd, Galera and ZooKeeper can be, and a replica or standby"
         yield SettingConflict(key, f"cannot be {be}: {problem}")
         return
     yield from never_leads(index, target, sections)
@@ -87,17 +91,16 @@ def links_between(cluster: Cluster, sides: Sides, direction: MemberDirection) ->
 def probes_of(
     cluster: Cluster, kind: str, target: str, hit: Mapping[Link, Direction], edges: Sequence[NetworkEdge] = ()
 ) -> Probes:
-    """Probe what a fault hits, except links hit only on the way back, to servers that answer by hanging up.
+    """Probe what a fault hits, except links hit in one direction whose servers answer all the same.
 
-    Toxiproxy passes on the end of a connection.
+    Toxiproxy passes on the end of a connection, and what a server says before any request.
     """
     systems = {server.name: server.system for server in cluster.servers}
     of_edges = Probes.of(cluster, kind, target, edges)
     of_links: dict[Way, tuple[Address, str]] = {
         link: (address, members_of(system) if (system := systems[link.server]) in MEMBERS else system)
         for link, direction in hit.items()
-        if (address := cluster.links[link])
-        and not (direction == "to-client" and systems[link.server] in HANGING_UP)
+        if (address := cluster.links[link]) and systems[link.server] not in UNPROVED.get(direction, ())
     }
     return Probes(kind=kind, target=target, edges={**of_links, **of_edges.edges})
 

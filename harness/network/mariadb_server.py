@@ -22,6 +22,11 @@ PROBE = b"\x01\0\0\x01\0"  # too short for a login: it answers "Bad handshake", 
 GREETINGS = tuple(b"%c\0\0\0\n" % length for length in range(64, 256))  # of protocol 10, with its length
 REFUSALS = {1044, 1045, 1049, 1130, 1698}
 """Its errors for a login that can never succeed."""
+_AWAY = """SELECT COUNT(*) = 2 FROM information_schema.global_status WHERE
+    (variable_name, variable_value) IN (('wsrep_provider_name', 'Galera'), ('wsrep_ready', 'OFF'))"""
+"""Is it a node of Galera that does not serve, such as one of a minority? It still answers without a table."""
+_GROUP = """SELECT CAST(MAX(variable_value) AS INTEGER) FROM information_schema.global_status
+    WHERE variable_name = 'wsrep_cluster_size'"""
 _HEAD = 4  # bytes before each packet: its length, and its number
 _TLS = 0x800  # CLIENT_SSL
 _FLAGS = 0x1 | 0x200 | _TLS | 0x8000  # with long passwords, protocol 4.1, and its logins
@@ -29,11 +34,13 @@ _SSL_REQUEST = struct.pack("<IIB23x", _FLAGS, 2**24 - 1, 45)  # without a name o
 
 
 def is_usable(address: Address) -> bool:
-    """Can `fencepost` log in to its database? Unfit if it never will."""
+    """Can `fencepost` log in to its database, and use it? Unfit if it never will."""
     try:
-        return _value(address, "SELECT 1", DATABASE) == 1
+        return _value(address, _AWAY, DATABASE) == 0
     except NotApplied as error:
-        if error.__cause__ and error.__cause__.args[0] in REFUSALS:
+        from workloads.mariadb_connection import refuses_with  # slow to import
+
+        if refuses_with(error, REFUSALS):
             raise Unfit(
                 f"refuses user fencepost: {error}; its image must let that user into the database "
                 "fencepost with the password fencepost"
@@ -41,6 +48,17 @@ def is_usable(address: Address) -> bool:
         return False
     except Unknown:
         return False
+
+
+def group_of(address: Address) -> int:
+    """Return how many nodes of Galera form a group with this one, by its own account; 0 if it does not serve.
+
+    One that was paused still counts the others, which may go on without it.
+    """
+    try:
+        return int(_value(address, _GROUP)) if is_usable(address) else 0
+    except (NotApplied, Unknown):
+        return 0
 
 
 def version(address: Address) -> str:

@@ -24,10 +24,18 @@ class Members:
     probe: bytes
     answers: tuple[bytes, ...]
     hangs_up: float = math.inf  # s; after so long, it closes a connection on which nothing came
+    speaks_first: bool = False  # it answers a connection, before any request
 
 
 MEMBERS: dict[str, Members] = {
     "etcd": Members(ports=(2380,), probe=SYSTEMS["etcd"].probe, answers=SYSTEMS["etcd"].answers),
+    "mariadb": Members(
+        ports=(4444, 4568, 4567),  # of Galera: for whole copies, for what a node has missed, of the group
+        probe=b"\0",  # too short for a message
+        answers=(b"$\0\0\x02",),  # the head of its handshake
+        hangs_up=3.0,
+        speaks_first=True,
+    ),
     "zookeeper": Members(
         ports=(2888, 3888),  # of the leader, and for elections
         probe=struct.pack("!q", -1),  # no version of the election's protocol: it closes the connection

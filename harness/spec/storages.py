@@ -12,8 +12,9 @@ from pydantic import Field, model_validator
 from harness.network.topology import STANDBY, ServerSpec
 from harness.spec.attached import MayHaveEndpoints, MayRunAlready, names, numbered
 from harness.spec.fields import CLASS_PATTERN, Image, models_by_kind, selected_by_kind
+from harness.spec.mariadb_storage import MariadbStorageSection
 from harness.spec.sides import LimitedMemory, StorageSide
-from harness.spec.systems import OfEtcd, OfHttp, OfMariadb, OfRedis, OfS3, OfZookeeper
+from harness.spec.systems import OfEtcd, OfHttp, OfRedis, OfS3, OfZookeeper
 from workloads.settings import EtcdStorageSettings, Login, S3StorageSettings, StorageSettings
 
 STORAGE_FILE = "storage.db"  # in the run's folder, for a storage that is a file
@@ -103,21 +104,6 @@ class EtcdStorageSection(StorageSide, OfEtcd):
     def settings(self, **shared: Any) -> StorageSettings:
         """Return what a client gets."""
         return EtcdStorageSettings(**shared, round_robin=self.round_robin)
-
-
-class MariadbStorageSection(StorageSide, OfMariadb):
-    """MariaDB: one row per resource."""
-
-    servers: ClassVar[tuple[str, ...]] = ("mariadb",)
-
-    kind: Literal["mariadb"]
-    fencing: Literal["none", "conditional-update", "select-for-update", "upsert"]
-    """How a stale write is refused; none: it is not."""
-
-    @property
-    def writes_in_one_message(self) -> bool:
-        """Does a write take one message, so that no stopped client can hold a transaction open?"""
-        return self.fencing != "select-for-update"
 
 
 class RedisStorageSection(StorageSide, OfRedis):

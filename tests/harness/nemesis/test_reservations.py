@@ -1,5 +1,6 @@
 """What a fault hits, and the clients, edges, servers and sides that it reserves."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -22,7 +23,7 @@ from harness.nemesis.partition import PartitionSpec
 from harness.nemesis.pause import PauseSpec
 from harness.nemesis.reach import FaultReach, recorded_target, servers_hit
 from harness.nemesis.reservations import Reservations
-from harness.network.topology import NetworkEdge
+from harness.network.topology import Address, NetworkEdge, Server
 from harness.spec.reading import load_text
 
 
@@ -137,7 +138,8 @@ def test_no_two_ongoing_faults_share_a_client_a_server_or_an_edge() -> None:
 
 
 SIDES = {"lock": ("redis-1", "redis-2"), "storage": ("postgres",)}
-REACH = FaultReach(cluster=None, sides=SIDES, processes=(None, None))
+NO_GALERA: Any = SimpleNamespace(servers=())
+REACH = FaultReach(cluster=NO_GALERA, sides=SIDES, processes=(None, None))
 
 
 def kill(target: Any) -> KillSpec:
@@ -177,6 +179,18 @@ def test_each_fault_reserves_its_servers_and_edges() -> None:
     assert kill("redis-2").needs(REACH) == {"redis-2", NetworkEdge(0, "redis-2"), NetworkEdge(1, "redis-2")}
     assert partition(("redis-2",)).needs(REACH, 0) == {NetworkEdge(0, "redis-2")}
     assert clock.needs(REACH) == {"redis-2"}
+
+
+def test_a_kill_of_one_node_of_galera_reserves_all_nodes() -> None:
+    names, nowhere = ("galera-1", "galera-2", "galera-3"), Address("127.0.0.1", 1)
+    nodes = [
+        Server(name=name, system="mariadb", address=nowhere, upstream=nowhere, cluster="storage")
+        for name in names
+    ]
+    cluster: Any = SimpleNamespace(servers=nodes)
+    reach = FaultReach(cluster=cluster, sides={"storage": names}, processes=())
+
+    assert kill("galera-2").needs(reach) == set(names)
 
 
 RESERVED = {"lock": ("etcd-1", "etcd-2", "etcd-3"), "storage": ("postgres",)}

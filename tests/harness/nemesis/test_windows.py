@@ -9,6 +9,7 @@ import time
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import psutil
@@ -81,7 +82,8 @@ def state() -> SharedState:
 
 def reach(state: SharedState) -> FaultReach:
     me = psutil.Process()
-    return FaultReach(cluster=None, sides={"storage": ("postgres",)}, processes=[me, me], state=state)
+    cluster: Any = SimpleNamespace(servers=())
+    return FaultReach(cluster=cluster, sides={"storage": ("postgres",)}, processes=[me, me], state=state)
 
 
 def missed(

@@ -108,7 +108,11 @@ def test_such_a_delay_ends_before_the_next_interval() -> None:
             "over and lasts must together be shorter than every",
         ),
         (f'target = "etcd-1"\n{LATE}', f"{MEMBERS}nodes = 1\n", "cannot be delayed: there is only etcd-1"),
-        (f'target = "redis-1"\n{LATE}', 'kind = "redis"\n', "only members of etcd and ZooKeeper can be"),
+        (
+            f'target = "redis-1"\n{LATE}',
+            'kind = "redis"\n',
+            "only members of etcd, Galera and ZooKeeper can be",
+        ),
         (f'target = "holder"\nto = "lock"\n{LATE}', MEMBERS, "give no by, direction or over"),
         ('target = "holder"\nat = "acquired"\nlasts = "1s"\n', MEMBERS, 'give to, such as "storage"'),
     ],
@@ -161,9 +165,9 @@ UNDIVIDED = {
     ],
     f"{ETCD}\nnodes = 1": [(['target = "etcd-1"'], "cannot be cut off: there is only etcd-1")],
     'kind = "redlock"\ntoken = "random"': [
-        (['target = "redis-1"'], "only members of etcd and ZooKeeper can be")
+        (['target = "redis-1"'], "only members of etcd, Galera and ZooKeeper can be")
     ],
-    'kind = "redis"': [(['target = "lock:leader"'], "only members of etcd and ZooKeeper can be")],
+    'kind = "redis"': [(['target = "lock:leader"'], "only members of etcd, Galera and ZooKeeper can be")],
     'kind = "redis"\nreplica = true': [
         (['target = "lock:leader"'], 'redis has no leader: give one by its name, such as "redis-1"')
     ],
