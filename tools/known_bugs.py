@@ -81,6 +81,14 @@ BUGS = {
         fixed="examples/slatedb/late-put-fixed.toml",
         build=[*_installed("0.13.0", "slatedb==0.13.0"), *_installed("0.14.1", "slatedb==0.14.1")],
     ),
+    "galera-stale-reads": KnownBug(
+        affected="targets/history/galera-stale-reads.toml",
+        fixed="targets/history/galera-stale-reads-fixed.toml",
+    ),
+    "galera-lost-writes": KnownBug(
+        affected="targets/history/galera-lost-writes.toml",
+        fixed="targets/history/galera-lost-writes-fixed.toml",
+    ),
     "redis-failover-loses-a-lock": KnownBug(
         affected="targets/zoo/replica-promoted-with-link-held.toml",
         fixed="targets/zoo/replica-promoted-with-link-held-twin.toml",
