@@ -238,6 +238,8 @@ def set_up(settings: StorageSettings, resources: Sequence[str]) -> None:
             connection.execute(f"CREATE DATABASE {database_of(settings.names)}")
     with ExitStack() as stack:
         first, *others = _up_to_date(settings, stack)
+        for node in (first, *others) if others else ():  # one that copied its data may have been away since
+            _serving([node], "SELECT 1 FROM mysql.db", _COMING_BACK)
         for statement in _TABLES_OF_NODES if others else _TABLES:
             first.execute(statement)
         if settings.fencing != "upsert":
@@ -251,7 +253,9 @@ def committed(settings: StorageSettings) -> Iterator[Commit]:
     """Read the accepted writes and fences in commit order: with several nodes, in that of each resource."""
     query = "SELECT seq, resource, token, value, fence FROM audit ORDER BY seq"
     with ExitStack() as stack:
-        for seq, resource, token, value, fence in _serving(_up_to_date(settings, stack)).rows(query):
+        nodes = _up_to_date(settings, stack)
+        serving = _serving(nodes, "SELECT 1 FROM audit LIMIT 1", _COMING_BACK if len(nodes) > 1 else 0)
+        for seq, resource, token, value, fence in serving.rows(query):
             yield Commit(
                 seq=int(seq or 0),
                 resource=str(resource),
@@ -266,14 +270,14 @@ def _up_to_date(settings: StorageSettings, stack: ExitStack) -> list[MariadbConn
     return [stack.enter_context(closing(node)) for node in make_connections(settings, session)]
 
 
-def _serving(nodes: Sequence[MariadbConnection]) -> MariadbConnection:
-    """Return the first node that serves requests: others may still come back from a fault."""
-    deadline = time.monotonic() + _COMING_BACK
+def _serving(nodes: Sequence[MariadbConnection], read: str, within: float) -> MariadbConnection:
+    """Return the first node that serves a read: for so long (s), nodes may still come back."""
+    deadline = time.monotonic() + within
     for node in itertools.cycle(nodes):
         try:
-            node.execute("SELECT 1 FROM audit LIMIT 1")
+            node.execute(read)
         except (NotApplied, Unknown):
-            if len(nodes) == 1 or time.monotonic() > deadline:
+            if time.monotonic() > deadline:
                 raise
             time.sleep(_POLL)
         else:
