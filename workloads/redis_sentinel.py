@@ -33,6 +33,6 @@ def find_primary(settings: RedisLockSettings) -> str:
         sentinels: Any = Sentinel  # redis-py has no types here
         with sentinels(map(host_and_port, settings.sentinels), sentinel_kwargs=options) as found:
             host, _ = found.discover_master(SENTINEL_SERVICE)
-    except RedisError as error:
-        raise NotApplied(f"not connected: {error}") from error
+    except RedisError as error:  # it describes whole connection pools
+        raise NotApplied("not connected: no sentinel that was reached names a primary") from error
     return settings.announced[host]

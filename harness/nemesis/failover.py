@@ -77,7 +77,7 @@ class FailoverSpec(BaseModel):
         if self.old_primary == "killed" and (self.left_behind or self.lasts):
             raise ValueError(
                 "left_behind and lasts are for two primaries, of the storage or of a lock with manager "
-                f'"{SENTINEL}": set old_primary "paused" or "cut-off" too'
+                f'"{SENTINEL}": set old_primary "cut-off" too, or "paused" for the storage'
             )
         return self
 

@@ -67,7 +67,7 @@ IMPOSSIBLE = {
         (CUT.format('"locks"'), 'must be "lock", "storage", "both", or a list of servers'),
         (FAILOVER, 'needs a replica: set lock.kind "redis" with replica = true'),
         (PROMOTION, 'needs a standby: set storage.kind "postgres" with replication = "asynchronous"'),
-        (f'{PROMOTION}\nlasts = "1s"', 'set old_primary "paused" or "cut-off" too'),
+        (f'{PROMOTION}\nlasts = "1s"', 'set old_primary "cut-off" too, or "paused" for the storage'),
         (
             PAUSE.format("lock") + '\nat = "before-write"',
             "a pause starts either at a stop point or in each interval",
