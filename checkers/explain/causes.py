@@ -6,7 +6,8 @@ A write that came too late
     as ended when another owner's later grant returned. The cause is certain if another owner's grant returned
     between that end and the write's return. Else a restart of the storage between the two writes.
 An early grant
-    A release or renewal that was answered ok, of an owner that had lost the lock; certain if that was so
+    A failover of the lock service with two primaries, if each of the two clients reached another one. Else a
+    release or renewal that was answered ok, of an owner that had lost the lock; certain if that was so
     when it was called, and nothing else can have freed the lock. Else a fault of the lock service between
     the two grants; else, if only tokens say which grant was later, one that stopped its client between its
     grant and its token.
@@ -38,7 +39,7 @@ from checkers.explain.story import Cause
 from checkers.facts.late_calls import late_calls_of
 from checkers.facts.leases import ENDS
 from checkers.history.columns import OK, RENEW, in_ns
-from checkers.history.faults import Fault
+from checkers.history.faults import Fault, client_of
 from checkers.history.records import Op, Outcome
 from checkers.vocabulary.hazards import Hit
 
@@ -92,6 +93,8 @@ class CallsBetween:
 
 def of_early_grant(n: Narrator, holder: Op, grant: Op, late: CallsBetween) -> Cause | None:
     """Return why a lock was granted while it was held."""
+    if (fault := _between_primaries(n, holder, grant)) is not None:
+        return Cause(fault=fault)
     fault = n.fault_on("lock", holder.sent, grant.returned or 0)
     if late.answered:
         is_alone = len(late.answered) == 1 and not late.others and fault is None
@@ -102,6 +105,25 @@ def of_early_grant(n: Narrator, holder: Op, grant: Op, late: CallsBetween) -> Ca
     if fault is None and (holder.returned or 0) >= grant.sent:  # only the tokens show which came later
         fault = _before_its_token(n, grant)
     return None if fault is None else Cause(fault=fault)
+
+
+def _between_primaries(n: Narrator, one: Op, other: Op) -> Fault | None:
+    """Return the failover after which two grants came from two primaries, neither of which knew the other's.
+
+    The client that was moved was granted the lock after the failover had begun.
+    """
+    by_client = {client_of(each.process, n.history.header): each for each in (one, other)}
+    end = max(one.returned or 0, other.returned or 0)
+    for fault in n.faults_on("lock", min(one.sent, other.sent), end):
+        moved = [grant for client, grant in by_client.items() if client not in fault.left_behind]
+        if len(moved) < len(by_client) and any(_came_during(fault, grant) for grant in moved):
+            return fault
+    return None
+
+
+def _came_during(fault: Fault, grant: Op) -> bool:
+    returned = grant.returned or 0
+    return fault.overlaps(returned, returned)
 
 
 def _may_have_lapsed(n: Narrator, holder: Op, grant: Op) -> bool:

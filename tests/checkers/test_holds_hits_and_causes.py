@@ -97,6 +97,26 @@ def test_a_late_release_or_renewal_is_never_denied(late: list[tuple[str, int, in
     assert "No late release or renewal" not in steps(judged(*LET_IN, *came, clients=3))
 
 
+@pytest.mark.parametrize(
+    ("left_behind", "cause"),
+    [([2], "failover"), ([1], "failover"), ([1, 2], None), ([0], None)],
+    ids=["the later", "the earlier", "both", "neither"],
+)
+def test_a_release_at_one_primary_frees_no_lock_at_the_other(
+    left_behind: list[int], cause: str | None
+) -> None:
+    failover = struck("failover", "lock", 5, 900)
+    failover[0]["value"]["left_behind"] = left_behind
+    late_release = call(3, "release", 30, 31, owner="0-1")
+
+    verdict = judged(LET_IN[0], failover, *LET_IN[1:], late_release, clients=3)
+
+    (finding,) = (each for each in verdict.findings if each.anomaly == "early-grant")
+    assert finding.account.cause is not None
+    assert finding.account.cause.fault == (cause or "")
+    assert ("of another hold" in steps(verdict)) == (cause is None)
+
+
 def test_a_release_is_attributed_to_the_process_that_sent_it() -> None:
     verdict = judged(
         call(0, "acquire", 0, 1, owner="A", token=1, ttl=100, attempt=0),

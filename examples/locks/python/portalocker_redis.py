@@ -11,9 +11,10 @@ import signal
 from importlib.metadata import version
 from typing import Any
 
+from attempts import until_granted
 from portalocker.exceptions import AlreadyLocked
 from portalocker.redis import RedisLock
-from protocol import Failed, Fields, granted, serve, until_granted
+from protocol import Failed, Fields, granted, serve
 from redis_server import connect
 
 RETRY = 0.05  # s

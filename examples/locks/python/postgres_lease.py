@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 
+from attempts import until_granted
 from postgres import VERSIONS, Session
-from protocol import Failed, Fields, serve, until_granted
+from protocol import Failed, Fields, serve
 
 TABLE = """CREATE TABLE IF NOT EXISTS lease
            (resource text PRIMARY KEY, owner text, epoch bigint, ends timestamptz)"""

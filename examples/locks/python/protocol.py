@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from collections.abc import Callable
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
-T = TypeVar("T")
 Fields = dict[str, Any]
-RETRY = 0.02  # s
 
 
 class Failed(Exception):  # noqa: N818 (the word of the protocol)
@@ -53,18 +50,6 @@ def granted() -> None:
     """Report that the lock is granted but its token is still to be fetched: a fault may stop us here."""
     say(event="granted", wait=True)
     sys.stdin.readline()  # the line "go-on"
-
-
-def until_granted(wait: float, attempt: Callable[[], T], retry: float = RETRY) -> tuple[T, int]:
-    """Repeat an attempt until it returns something; return that, and when it was sent (CLOCK_MONOTONIC)."""
-    until = time.monotonic() + wait
-    while True:
-        sent = time.monotonic_ns()
-        if got := attempt():
-            return got, sent
-        if time.monotonic() + retry > until:
-            raise Failed("not free in time")
-        time.sleep(retry)
 
 
 def say(**fields: Any) -> None:

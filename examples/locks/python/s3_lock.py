@@ -5,10 +5,11 @@ from __future__ import annotations
 from importlib.metadata import version
 
 import boto3
+from attempts import until_granted
 from botocore.config import Config
 from botocore.handlers import add_expect_header
 from loguru import logger
-from protocol import Failed, Fields, serve, until_granted
+from protocol import Failed, Fields, serve
 from s3_locks.main import MaxAttemptsReachedError, S3Lock
 
 BUCKET = KEY = "fencepost"  # Fencepost's own server has this bucket and takes this key
