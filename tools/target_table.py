@@ -58,6 +58,8 @@ def _special(target: Target) -> Iterator[str]:
         yield target.storage.policy
     if replication := getattr(target.storage, "replication", None):
         yield f"{replication} replication"
+    if getattr(target.storage, "round_robin", None) is not None and len(target.storage.servers) > 1:
+        yield f"{len(target.storage.servers)} nodes"
     for side in (target.storage, target.lock):
         if manager := getattr(side, "manager", None):
             yield manager.title()

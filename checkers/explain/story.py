@@ -115,8 +115,6 @@ def clients_left(fault: Fault) -> str:
     """Name the clients that still reached the old primary after a failover; empty if none did."""
     if not fault.left_behind:
         return ""
-    clients = " and ".join(map(str, fault.left_behind))
-    one = len(fault.left_behind) == 1
-    return (
-        f"; {'client' if one else 'clients'} {clients} still reached the old primary, all others the new one"
-    )
+    *others, last = map(str, fault.left_behind)
+    clients = f"clients {', '.join(others)} and {last}" if others else f"client {last}"
+    return f"; {clients} still reached the old primary, all others the new one"

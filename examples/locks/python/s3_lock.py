@@ -25,10 +25,9 @@ class S3LocksLock:
         self._ttl_ms = start["lock"]["ttl_ms"]
         self._held: dict[str, S3Lock] = {}
         limits = dict.fromkeys(("connect_timeout", "read_timeout"), start["timeout_ms"] / 1000)
-        config = Config(retries={"total_max_attempts": 1}, proxies={}, **limits)
-        keys = dict.fromkeys(("aws_access_key_id", "aws_secret_access_key"), KEY)
+        once = Config(retries={"total_max_attempts": 1}, proxies={}, **limits)
         url = f"http://{start['lock']['endpoints'][0]}"
-        self._client = boto3.client("s3", "us-east-1", endpoint_url=url, config=config, **keys)
+        self._client = boto3.Session(KEY, KEY, None, "us-east-1").client("s3", endpoint_url=url, config=once)
         self._client.meta.events.unregister("before-call.s3", add_expect_header)  # which adds a second to it
 
     def acquire(self, resource: str, owner: str, wait: float) -> Fields:
