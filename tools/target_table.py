@@ -56,13 +56,7 @@ def _special(target: Target) -> Iterator[str]:
         yield "fence on acquire"
     elif target.storage.policy != "strict":
         yield target.storage.policy
-    if replication := getattr(target.storage, "replication", None):
-        yield f"{replication} replication"
-    if getattr(target.storage, "round_robin", None) is not None and len(target.storage.servers) > 1:
-        yield f"{len(target.storage.servers)} nodes"
-    for side in (target.storage, target.lock):
-        if manager := getattr(side, "manager", None):
-            yield manager.title()
+    yield from _of_servers(target)
     pauses = [fault for fault in target.faults if fault.kind == "pause"]
     if any(fault.every and not hits_servers(fault) for fault in pauses):
         yield "pauses at any moment"
@@ -75,6 +69,17 @@ def _special(target: Target) -> Iterator[str]:
     )
     if target.lock.image or target.storage.image:
         yield "an official image"
+
+
+def _of_servers(target: Target) -> Iterator[str]:
+    """Yield how the servers of a side belong together."""
+    if replication := getattr(target.storage, "replication", None):
+        yield f"{replication} replication"
+    if len(target.storage.servers) > 1 and target.storage.kind == "mariadb":
+        yield f"{len(target.storage.servers)} nodes"
+    for side in (target.storage, target.lock):
+        if manager := getattr(side, "manager", None):
+            yield manager.title()
 
 
 def _engines(target: Target) -> str:
