@@ -113,8 +113,7 @@ class FailoverSpec(BaseModel):
         """Yield a side without a replica, other faults on its servers, and what is too long or too many."""
         replica, remedy = REPLICATION[self.target]
         side = sides(sections)[self.target]
-        managed = self.target == "lock" and sentinel_failover.is_managed(sections)
-        if side and not managed and replica not in side.servers:
+        if side and not self._is_by_sentinel(sections) and replica not in side.servers:
             yield SettingConflict(("faults", index, "target"), remedy)
         others = [*sections.others(index)]
         if any((other.kind, other.target) == (self.kind, self.target) for other in others):
@@ -126,7 +125,20 @@ class FailoverSpec(BaseModel):
                 ("faults", index, "kind"), f"cannot be combined with a {kind} of the {self.target}'s servers"
             )
         yield from self._held(index, sections)
-        if managed:
+        if side:
+            yield from self._old_primary(index, sections)
+        if self.left_behind and sections.workload and self.left_behind >= sections.workload.clients:
+            yield SettingConflict(
+                ("faults", index, "left_behind"),
+                f"must be less than workload.clients, which is {sections.workload.clients}",
+            )
+
+    def _is_by_sentinel(self, sections: OtherSections) -> bool:
+        return self.target == "lock" and sentinel_failover.is_managed(sections)
+
+    def _old_primary(self, index: int, sections: OtherSections) -> Iterator[SettingConflict]:
+        """Yield what the target does not do with its old primary."""
+        if self._is_by_sentinel(sections):
             yield from sentinel_failover.contradictions(index, self, sections)
         elif self.target == "lock":
             for key in sorted({"old_primary", "left_behind", "lasts"} & self.model_fields_set):
@@ -140,11 +152,6 @@ class FailoverSpec(BaseModel):
             yield SettingConflict(
                 ("faults", index, "old_primary"),
                 f'"{self.old_primary}" leaves two primaries: say in lasts how long there are two',
-            )
-        if self.left_behind and sections.workload and self.left_behind >= sections.workload.clients:
-            yield SettingConflict(
-                ("faults", index, "left_behind"),
-                f"must be less than workload.clients, which is {sections.workload.clients}",
             )
 
     def _held(self, index: int, sections: OtherSections) -> Iterator[SettingConflict]:

@@ -39,10 +39,11 @@ def contradictions(index: int, fault: Failover, sections: OtherSections) -> Iter
     """Yield what Sentinel decides itself, and a run that ends before it has."""
     manager = f'lock.manager "{SENTINEL}"'
     if fault.held:
+        instead = "" if fault.old_primary == "cut-off" else '; for lost grants, give old_primary = "cut-off"'
         yield SettingConflict(
             ("faults", index, "held"),
             f"cannot be combined with {manager}: sentinels reach the primary over the same link, and would "
-            'promote a replica; for lost grants, give old_primary = "cut-off"',
+            f"promote a replica: remove the key{instead}",
         )
     for key in ("lasts", "left_behind"):
         if getattr(fault, key) is not None and fault.old_primary != "cut-off":
@@ -60,9 +61,9 @@ def contradictions(index: int, fault: Failover, sections: OtherSections) -> Iter
     if sections.workload and sections.workload.duration < least:
         yield SettingConflict(
             ("workload", "duration"),
-            f"is too short for a failover with {manager}, which takes {format_duration(TAKEOVER)} and what "
-            f"lasts says, and begins within the first two fifths: it must be at least "
-            f"{-(-least // NS['s'])}s",
+            f"is too short for a failover with {manager}, which takes {format_duration(TAKEOVER)}"
+            f"{' plus lasts' if fault.lasts else ''}, and begins within the first two fifths: it must be at "
+            f"least {-(-least // NS['s'])}s",
         )
 
 

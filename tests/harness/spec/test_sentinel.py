@@ -87,6 +87,7 @@ def test_a_primary_may_be_paused_until_sentinel_demotes_it() -> None:
         ),
         ({"more": PROGRAM}, "is for Fencepost's own lock"),
         ({"fault": f'{PROMOTION}\nheld = "1s"'}, 'for lost grants, give old_primary = "cut-off"'),
+        ({"fault": f'{CUT_OFF}\nlasts = "2s"\nheld = "1s"'}, "would promote a replica: remove the key\n"),
         ({"fault": CUT_OFF}, '"cut-off" leaves two primaries: say in lasts how long'),
         (
             {"fault": f'{PROMOTION}\nold_primary = "paused"\nlasts = "2s"'},
@@ -108,4 +109,14 @@ def test_a_primary_may_be_paused_until_sentinel_demotes_it() -> None:
     ],
 )
 def test_what_sentinel_cannot_do_is_refused(changed: dict[str, str], problem: str) -> None:
-    assert problem in error_in(managed(**changed))
+    assert problem in f"{error_in(managed(**changed))}\n"
+
+
+@pytest.mark.parametrize(
+    "lock", ['kind = "redis"\nmanager = "sentinal"', f"{SENTINEL}\nmin_replicas_to_write = 2"]
+)
+def test_a_wrong_lock_says_nothing_about_its_failover(lock: str) -> None:
+    problems = error_in(managed(f'{CUT_OFF}\nlasts = "2s"', lock=lock))
+
+    assert "lock." in problems
+    assert "faults.0" not in problems
