@@ -48,9 +48,10 @@ HEAD = (
     " good, ✗ is bad, ○ is neither, or open. A lock that calls itself advisory is not blamed for"
     " being so.\n\n"
     "Whether a lock tells its holder is judged by its answers to a release, not by listeners that it may"
-    " have. In no run do two threads share one lock object. Renewal that has to be switched on is off. A lock"
-    " without a token has no run with a fence."
-    " `make cards` makes this page.\n\n"
+    " have. In no run do two threads share one lock object. Where renewal is an option, it is off unless the"
+    " name of the card says otherwise. Only an adapter that knows [reenter](adapters.md#reenter) takes a lock"
+    " twice. A lock without a token has no run with a fence. –: not asked. `make cards` makes this page;"
+    " [card --versions](adapters.md#which-release-changed-an-answer) shows which release changed an answer.\n\n"
 )
 
 COUNTED = {
@@ -58,7 +59,7 @@ COUNTED = {
     "refuses_foreign_release": "refused each release by a client that did not hold the lock",
     "tells_its_holder": "refused every release of a lock that was lost",
     "taken_again_silently": "took a lost lock again by themselves",
-    "first_come_first_served": "served their clients in order in all rounds",
+    "first_come_first_served": "served waiting clients in order in all rounds",
 }
 """What the locks did whose answer to a question is "yes"."""
 
@@ -197,6 +198,11 @@ def page(libraries: Sequence[dict[str, Any]]) -> Iterator[str]:
     }
     yield HEAD
     yield f"{counts([made[0]['answers'] for made in cards.values()])}\n\n"
+    links = (f"[{name}](#{anchor(name)})" for name, made in cards.items() if is_best(made[0]["answers"]))
+    yield (
+        "A lock with a lease is lost while its holder is paused for longer: that is what a fence is for. With"
+        f" one, nothing else that is bad was seen of these: {'; '.join(links)}.\n\n"
+    )
     yield _row(["lock", "version", *questions.values()])
     yield _row(["---"] * (len(questions) + 2))
     for library in libraries:
@@ -212,6 +218,12 @@ def _cell(key: str, answer: dict[str, Any] | None) -> str:
     if answer is None:
         return "–"
     return f"{MARKS[polarity(key, answer['answer'])]} **{answer['answer']}**: {answer['said']}"
+
+
+def is_best(answers: dict[str, Any]) -> bool:
+    """Is a lock safe with a fence, with no bad answer but that a paused holder loses it?"""
+    bad = {key for key, answer in answers.items() if polarity(key, answer["answer"]) == "bad"}
+    return bad <= {"lost_while_paused"} and answers["safe_with_fence"]["answer"] == "yes"
 
 
 def counts(cards: Sequence[dict[str, Any]]) -> str:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import tomllib
 from typing import Any
 
-from tools.cards import LOCKS, PAGE, counts, page
+import pytest
+
+from tools.cards import LOCKS, PAGE, counts, is_best, page
 
 
 def test_the_page_of_the_cards_is_what_their_records_say() -> None:
@@ -20,5 +22,22 @@ def test_a_count_leaves_out_locks_that_showed_no_answer() -> None:
 
     said = counts([card("yes"), card("yes"), card("no"), card("not shown"), {}])
 
-    assert said.endswith(", and 2 of 3 served their clients in order in all rounds.")
+    assert said.endswith(", and 2 of 3 served waiting clients in order in all rounds.")
     assert said.startswith("Of the locks that showed an answer, 0 of 0 kept a lock")
+
+
+@pytest.mark.parametrize(
+    ("lost", "token", "fenced", "best"),
+    [
+        ("yes", "yes", "yes", True),
+        ("no", "yes", "yes", True),
+        ("yes", "yes", "not shown", False),
+        ("yes", "none", "yes", False),
+    ],
+)
+def test_the_best_locks_lose_nothing_but_a_paused_holders_lock(
+    lost: str, token: str, fenced: str, *, best: bool
+) -> None:
+    said = {"lost_while_paused": lost, "token": token, "safe_with_fence": fenced}
+
+    assert is_best({key: {"answer": word} for key, word in said.items()}) == best
