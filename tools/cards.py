@@ -51,7 +51,8 @@ HEAD = (
     " have. In no run do two threads share one lock object. Where renewal is an option, it is off unless the"
     " name of the card says otherwise. Only an adapter that knows [reenter](adapters.md#reenter) takes a lock"
     " twice. A lock without a token has no run with a fence. –: not asked. `make cards` makes this page;"
-    " [card --versions](adapters.md#which-release-changed-an-answer) shows which release changed an answer.\n\n"
+    " [card --versions](adapters.md#which-release-changed-an-answer) shows which release changed an"
+    " answer.\n\n"
 )
 
 COUNTED = {
