@@ -92,8 +92,9 @@ def _tells(_: Subject, seen: Sequence[Seen]) -> Found:
     refused = sum(run.releases_refused for run in used)
     accepted = sum(run.releases_accepted for run in used)
     if not used:
-        said = "after early grants, it is open which holder had lost it"
-        return used, "not shown", said if released else "no holder that had lost it released it"
+        if released:
+            return used, "not shown", "after early grants, it is open which holder had lost it"
+        return used, "not shown", "no holder that had lost it released it" if seen else NOT_MADE
     if accepted:
         lost = f"{accepted} of {refused + accepted} releases of a lost lock ended ok"
         return used, "no", f"{lost}{_lines(used)}"

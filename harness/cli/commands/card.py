@@ -36,7 +36,7 @@ from harness.core.printing import say
     "--only",
     metavar="RUN",
     multiple=True,
-    help="Make only this run of the series, such as pause-acquired-fenced (repeatable).",
+    help="Make only this run or play, such as pause-acquired-fenced or held-longer (repeatable).",
 )
 @click.option(
     "--versions",

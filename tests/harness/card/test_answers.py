@@ -224,6 +224,7 @@ def test_a_release_of_a_lost_lock_that_ended_ok_is_shown_with_its_lines() -> Non
 def test_releases_of_expired_locks_are_counted_but_prove_no_loss() -> None:
     expired = run("pause", "before-write", expired_accepted=3, expired_refused=1)
 
+    assert answer("tells_its_holder").said == "no such run was made"
     assert answer("tells_its_holder", expired).word == "not shown"
     found = answer("tells_its_holder", expired, run("calm", releases_refused=2))
     assert (found.word, found.said) == (
