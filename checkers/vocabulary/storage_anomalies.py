@@ -36,8 +36,9 @@ STORAGE = (
         matters="A client acts on data that had been replaced before it asked.",
         arises="The read is answered by a cache or by a replica that lags behind.",
         remedy=(
-            "Read from the primary or from a quorum, and never from a cache that is not invalidated;"
-            " or read in the same step as you write."
+            "Read from the primary or from a quorum, or let the server catch up before it answers, as"
+            " with Galera's `wsrep_sync_wait`; never read from a cache that is not invalidated. Or read in"
+            " the same step as you write."
         ),
         counters=("found", "reads", "writes"),
     ),
