@@ -37,7 +37,7 @@ STORAGE = (
         arises="The read is answered by a cache or by a replica that lags behind.",
         remedy=(
             "Read from the primary or from a quorum, or let the server catch up before it answers, as"
-            " with Galera's `wsrep_sync_wait`; never read from a cache that is not invalidated. Or read in"
+            " with Galera's `wsrep_sync_wait`; never read from a cache that is not invalidated; or read in"
             " the same step as you write."
         ),
         counters=("found", "reads", "writes"),

@@ -8,7 +8,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -45,25 +45,27 @@ def test_a_bucket_is_named_after_its_run(names: str, bucket: str) -> None:
 @pytest.mark.parametrize("greeting", [b"", b"INFO not json\r\n", b"+OK\r\n", b"-ERR 'no'\r\n"])
 def test_a_server_that_is_no_nats_gets_no_request(greeting: bytes) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
-        threading.Thread(target=greet, args=(listener, greeting), daemon=True).start()
+        greeter = threading.Thread(target=greet, args=(listener, greeting), daemon=True)
+        greeter.start()
         settings = systems.lock_settings("nats", [f"127.0.0.1:{listener.getsockname()[1]}"], timeout=0.5)
         with closing(KeyValueBucket(settings)) as bucket:
             called = time.monotonic()
             with pytest.raises(NotApplied, match="not connected"):
                 bucket.get("r0", bucket.deadline())
+        took = time.monotonic() - called
+        listener.shutdown(socket.SHUT_RDWR)
+        greeter.join()
 
-    assert time.monotonic() - called < 3
+    assert took < 3
 
 
 def greet(listener: socket.socket, greeting: bytes) -> None:
     """Accept connections, and send each the same."""
-    kept = []
-    while True:
-        try:
-            kept.append(listener.accept()[0])
-        except OSError:
-            return
-        kept[-1].sendall(greeting)
+    with ExitStack() as kept, suppress(OSError):
+        while True:
+            connection = kept.enter_context(listener.accept()[0])
+            with suppress(OSError):  # its client may have left
+                connection.sendall(greeting)
 
 
 @pytest.fixture(scope="module")
