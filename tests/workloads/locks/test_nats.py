@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
-import threading
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, suppress
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from harness.network import nats_server
 from tests.support import systems
 from tests.support.challenged import run_until_challenged
 from tests.support.command import run_target
+from tests.support.http_servers import listening
 from tests.support.repository import ROOT
 from tests.support.waiting import wait_for
 from workloads import locks
@@ -44,28 +44,21 @@ def test_a_bucket_is_named_after_its_run(names: str, bucket: str) -> None:
 
 @pytest.mark.parametrize("greeting", [b"", b"INFO not json\r\n", b"+OK\r\n", b"-ERR 'no'\r\n"])
 def test_a_server_that_is_no_nats_gets_no_request(greeting: bytes) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        greeter = threading.Thread(target=greet, args=(listener, greeting), daemon=True)
-        greeter.start()
-        settings = systems.lock_settings("nats", [f"127.0.0.1:{listener.getsockname()[1]}"], timeout=0.5)
+    def greet(connection: socket.socket) -> None:
+        with connection, suppress(OSError):
+            connection.sendall(greeting)
+            while connection.recv(65536):
+                pass
+
+    with listening(greet) as at:
+        settings = systems.lock_settings("nats", [at], timeout=0.5)
         with closing(KeyValueBucket(settings)) as bucket:
             called = time.monotonic()
             with pytest.raises(NotApplied, match="not connected"):
                 bucket.get("r0", bucket.deadline())
-        took = time.monotonic() - called
-        listener.shutdown(socket.SHUT_RDWR)
-        greeter.join()
+            took = time.monotonic() - called
 
     assert took < 3
-
-
-def greet(listener: socket.socket, greeting: bytes) -> None:
-    """Accept connections, and send each the same."""
-    with ExitStack() as kept, suppress(OSError):
-        while True:
-            connection = kept.enter_context(listener.accept()[0])
-            with suppress(OSError):  # its client may have left
-                connection.sendall(greeting)
 
 
 @pytest.fixture(scope="module")
